@@ -38,6 +38,7 @@ typedef u64 __le64;
 #define __packed	__attribute__((packed))
 #define __must_check	__attribute__((warn_unused_result))
 #define __maybe_unused	__attribute__((unused))
+#undef __always_inline
 #define __always_inline	inline __attribute__((always_inline))
 #define noinline	__attribute__((noinline))
 #define likely(x)	__builtin_expect(!!(x), 1)

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * internal.h - the driver's in-memory objects and the prototypes that cross
+ * files, grouped by the .c file that implements them.
+ *
+ * Lock order and lifetime: everything in struct erofs_sb_info is set up before
+ * the root dentry exists and constant until put_super, except counters, the
+ * stash and the pool of scratch buffers, which are lock-free.  The only locks
+ * taken while reading are folio locks, in ascending order within one mapping;
+ * a file's folio may be locked while the metadata, packed or metabox mapping
+ * is read, never the other way round.
+ */
+#ifndef EROFS_INTERNAL_H
+#define EROFS_INTERNAL_H
+
+#include <linux/fs.h>
+#include <linux/pagemap.h>
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/completion.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/mm.h>
+#include <linux/xattr.h>
+#include "core.h"
+
+#ifndef EROFS_FSNAME
+#define EROFS_FSNAME	"erofs"
+#endif
+
+/**
+ * struct erofs_device - one backing store
+ * @bdev: block device, or NULL if @file is a regular file
+ * @file: regular file, or what keeps @bdev open (see compat/); may be NULL for the primary bdev,
+ *	which the VFS holds
+ * @mapping: page cache for metadata reads (primary only)
+ * @off: byte position of the volume inside the store (fsoffset=), multiple of the block size
+ * @bytes: bytes of the store behind @off
+ * @ustart, @uend: range in the unified address space in bytes, both 0 = not mapped (section 5.3)
+ */
+struct erofs_device {
+	struct block_device *bdev;
+	struct file *file;
+	struct address_space *mapping;
+	u64 off;
+	u64 bytes;
+	u64 ustart;
+	u64 uend;
+	char *path;
+};
+
+enum { EROFS_CACHE_DISABLED, EROFS_CACHE_READAHEAD, EROFS_CACHE_READAROUND };
+
+#define EROFS_OPT_XATTR_USER	0x0001
+#define EROFS_OPT_POSIX_ACL	0x0002
+#define EROFS_OPT_DIRECT_IO	0x0004	/* open backing files with O_DIRECT */
+#define EROFS_OPT_DAX		0x0008
+#define EROFS_OPT_PANIC		0x0010	/* errors=panic */
+
+struct erofs_opts {
+	u32 flags;
+	u8 cache;		/* EROFS_CACHE_* */
+	u64 fsoffset;
+};
+
+/* per-CPU event counters, summed for sysfs */
+enum erofs_stat {
+	EROFS_STAT_INPLACE,	/* clusters decoded in place: input and output share page-cache pages */
+	EROFS_STAT_DIRECT,	/* decoded straight into the page cache from other memory */
+	EROFS_STAT_BOUNCE,	/* decoded through a bounce copy of input or output */
+	EROFS_STAT_PLAIN,	/* uncompressed clusters copied */
+	EROFS_STAT_STASH_HIT,	/* extents whose rest came from the stash */
+	EROFS_STAT_BYTES_READ,	/* bytes requested from devices for file data */
+	EROFS_STAT_BYTES_OUT,	/* bytes produced by decoders */
+	EROFS_STAT_ERRORS,	/* damaged structures or clusters met */
+	EROFS_STAT_NR
+};
+
+struct erofs_stats {
+	u64 v[EROFS_STAT_NR];
+};
+
+#define EROFS_STASH_SLOTS	16
+#define EROFS_STASH_MAX		(64 * 1024)
+
+struct erofs_stash;
+
+struct erofs_sb_info {
+	struct super_block *sb;
+	struct erofs_super s;
+	struct erofs_opts opts;
+	struct erofs_device dev;	/* primary */
+	struct erofs_device *extra;	/* s.extra_devices slots, or NULL */
+	bool separate;			/* extra devices are devices of their own (section 5.2) */
+	struct inode *packed;		/* packed inode or NULL */
+	struct inode *metabox;		/* metabox inode or NULL */
+	struct erofs_xattr_prefix *prefixes;
+	struct erofs_stats __percpu *stats;
+	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
+	u64 meta_next;			/* data.c: page index after the last metadata miss */
+	struct kobject kobj;
+	struct completion kobj_gone;
+	bool kobj_added;
+	bool pool_held;			/* z_erofs_pool_get() succeeded */
+};
+
+struct erofs_inode {
+	struct erofs_inode_desc d;
+	struct z_erofs_info *zi;	/* set once by z_erofs_inode_info() */
+	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
+	unsigned long flags;		/* EROFS_I_*_BIT */
+	struct inode vfs;
+};
+
+/* erofs_inode.flags */
+#define EROFS_I_NO_ACL_BIT	0	/* known to have no ACL xattrs */
+
+static inline struct erofs_sb_info *EROFS_SB(const struct super_block *sb)
+{
+	return sb->s_fs_info;
+}
+
+static inline struct erofs_inode *EROFS_I(const struct inode *inode)
+{
+	return container_of(inode, struct erofs_inode, vfs);
+}
+
+static inline void erofs_stat_add(struct erofs_sb_info *sbi, enum erofs_stat i, u64 n)
+{
+	this_cpu_add(sbi->stats->v[i], n);
+}
+
+/* ---- super.c ---------------------------------------------------------------- */
+
+/* one rate-limited line with the device's name in front; no trailing newline in @fmt */
+__printf(3, 4) void erofs_msg(const struct super_block *sb, const char *level,
+			      const char *fmt, ...);
+#define erofs_err(sb, fmt, ...)		erofs_msg(sb, KERN_ERR, fmt, ##__VA_ARGS__)
+#define erofs_warn(sb, fmt, ...)	erofs_msg(sb, KERN_WARNING, fmt, ##__VA_ARGS__)
+#define erofs_info(sb, fmt, ...)	erofs_msg(sb, KERN_INFO, fmt, ##__VA_ARGS__)
+
+/**
+ * erofs_fault_report() - turn what the core found into one rate-limited log line
+ * @nid: inode concerned, or 0 with @has_nid false
+ * @err: the errno that goes to the caller
+ *
+ * Prints device, nid, text, offset and value; counts EROFS_STAT_ERRORS; clears
+ * @f; does nothing if f->what is NULL.  errors=panic acts here.  Any context
+ * that may print.
+ */
+void erofs_fault_report(struct super_block *sb, bool has_nid, u64 nid, int err,
+			struct erofs_fault *f);
+
+/* ---- inode.c ---------------------------------------------------------------- */
+
+extern struct kmem_cache *erofs_inode_cachep;
+extern const struct inode_operations erofs_dir_iops, erofs_file_iops, erofs_symlink_iops,
+				     erofs_fast_symlink_iops, erofs_special_iops;
+
+/**
+ * erofs_iget() - the inode of a nid, read from disk if it isn't cached
+ * Return: referenced inode or ERR_PTR (errors were reported)
+ */
+struct inode *erofs_iget(struct super_block *sb, u64 nid);
+/* inode number shown to user space (section 6.1) */
+u64 erofs_nid_to_ino(const struct erofs_sb_info *sbi, u64 nid);
+
+/* ---- namei.c, dir.c ----------------------------------------------------------- */
+
+/**
+ * erofs_namei() - look a name up in a directory
+ * @nid, @ftype: result
+ * Return: 0, -ENOENT, or another errno (reported)
+ */
+int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype);
+extern const struct file_operations erofs_dir_fops;
+extern const struct export_operations erofs_export_ops;
+
+/* ---- xattr.c ------------------------------------------------------------------ */
+
+extern const struct xattr_handler erofs_xattr_user_handler, erofs_xattr_trusted_handler,
+				  erofs_xattr_security_handler;
+ssize_t erofs_listxattr(struct dentry *dentry, char *buf, size_t size);
+/* value of one attribute by base index; buf NULL asks for the size */
+int erofs_getxattr(struct inode *inode, u8 index, const char *name, void *buf, size_t size);
+int erofs_xattr_prefixes_init(struct super_block *sb);
+void erofs_xattr_prefixes_exit(struct super_block *sb);
+struct posix_acl;
+struct posix_acl *erofs_get_acl(struct inode *inode, int type, bool rcu);
+
+/* ---- sysfs.c ------------------------------------------------------------------ */
+
+int erofs_sysfs_init(void);		/* /sys/fs/erofs, features */
+void erofs_sysfs_exit(void);
+int erofs_sysfs_add(struct super_block *sb);	/* /sys/fs/erofs/<dev>/ */
+void erofs_sysfs_del(struct super_block *sb);
+
+/* ---- data.c: metadata windows, devices, uncompressed mapping, iomap ------------- */
+
+/**
+ * struct erofs_metabuf - a window on kernel memory for the core
+ *
+ * Lives on the stack of one thread.  Between calls it holds a reference on one
+ * folio; erofs_metabuf_put() drops it.  Pointers got through @m die with the
+ * next call that moves the window.
+ */
+struct erofs_metabuf {
+	struct erofs_meta m;
+	struct super_block *sb;
+	struct address_space *mapping;
+	struct folio *folio;
+	u64 off;		/* added to positions (fsoffset) */
+	bool primary;
+};
+
+/* window on the primary device */
+void erofs_metabuf_primary(struct erofs_metabuf *b, struct super_block *sb);
+/* window on the space of @nid: metabox file if bit 63 is set, else the primary device */
+int erofs_metabuf_nid(struct erofs_metabuf *b, struct super_block *sb, u64 nid);
+/* window on a file's contents (directories, packed file); size = i_size */
+void erofs_metabuf_inode(struct erofs_metabuf *b, struct inode *inode);
+void erofs_metabuf_put(struct erofs_metabuf *b);
+
+/**
+ * erofs_dev_resolve() - which store holds a data position (section 5.3)
+ * @len: bytes wanted; the range must not leave the store
+ * @dev, @pos: result; pos includes the store's own offset
+ * Return: 0, -ENODEV (no such device), -EIO (range leaves the device)
+ */
+int erofs_dev_resolve(struct erofs_sb_info *sbi, u16 id, u64 pa, u64 len,
+		      struct erofs_device **dev, u64 *pos);
+
+/* extent at a file offset, whatever the layout; reports faults */
+int erofs_map_blocks(struct inode *inode, struct erofs_metabuf *b, struct z_erofs_cursor *c,
+		     u64 off, struct erofs_map *map);
+/* map header of a compressed inode, read once and cached; ERR_PTR on error (reported) */
+const struct z_erofs_info *z_erofs_inode_info(struct inode *inode, struct erofs_metabuf *b);
+
+extern const struct address_space_operations erofs_aops;
+extern const struct file_operations erofs_file_fops;
+int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);
+int erofs_data_init(void);
+void erofs_data_exit(void);
+
+/* ---- zdata.c: encoded extents ----------------------------------------------------- */
+
+int z_erofs_init(void);
+void z_erofs_exit(void);
+/* free a mount's stash; also what the shrinker calls.  Returns bytes freed */
+unsigned long z_erofs_stash_drop(struct erofs_sb_info *sbi);
+
+#endif /* EROFS_INTERNAL_H */

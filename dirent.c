@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Search and walk inside one directory block.
+ *
+ * A block is never validated as a whole: a lookup checks exactly the entries
+ * it touches, so its cost stays logarithmic.
+ */
+#include "core.h"
+
+#define DIRENT_SIZE	sizeof(struct erofs_dirent)
+
+int erofs_name_cmp(const char *a, u32 alen, const char *b, u32 blen)
+{
+	int diff = memcmp(a, b, min(alen, blen));
+
+	if (diff)
+		return diff;
+	return alen < blen ? -1 : alen > blen;
+}
+
+static u32 dirent_nameoff(const u8 *p, u32 i)
+{
+	u32 v = get_unaligned_le16(p + i * DIRENT_SIZE + offsetof(struct erofs_dirent, nameoff));
+
+	barrier();	/* the checked value is the used one */
+	return v;
+}
+
+int erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u32 blksz,
+		    struct erofs_fault *f)
+{
+	u32 nameoff;
+
+	b->p = p;
+	b->len = len;
+	b->count = 0;
+	if (len < DIRENT_SIZE || len > blksz)
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad directory block length", 0, len);
+
+	nameoff = dirent_nameoff(p, 0);
+	if (!nameoff || nameoff % DIRENT_SIZE || nameoff >= len)
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad first name offset", 0, nameoff);
+	b->count = nameoff / DIRENT_SIZE;
+	return 0;
+}
+
+/* where the name of entry @i is: 0 and @off, @len, all inside the block */
+static inline int dirent_name(const u8 *p, u32 blklen, u32 count, u32 i, u32 *off, u32 *len,
+			      struct erofs_fault *f)
+{
+	u32 start = dirent_nameoff(p, i);
+	u32 end;
+
+	if (unlikely(start < count * DIRENT_SIZE || start >= blklen))
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i, start);
+
+	if (i + 1 < count) {
+		end = dirent_nameoff(p, i + 1);
+		if (unlikely(end >= blklen))
+			return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i + 1, end);
+	} else {
+		const u8 *nul;
+
+		/* one byte more than allowed tells a name that is too long */
+		end = min_t(u32, blklen, start + EROFS_NAME_LEN + 1);
+		nul = memchr(p + start, 0, end - start);
+		if (nul)
+			end = nul - p;
+	}
+
+	if (unlikely(end <= start || end - start > EROFS_NAME_LEN))
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad name length", i,
+				       (u64)end - start);
+	*off = start;
+	*len = end - start;
+	return 0;
+}
+
+static inline void dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
+			       struct erofs_dirent_desc *d)
+{
+	const u8 *e = p + i * DIRENT_SIZE;
+
+	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
+	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
+	d->name = (const char *)p + off;
+	d->namelen = len;
+	barrier();
+}
+
+int erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
+		     struct erofs_fault *f)
+{
+	u32 off, len;
+	int err;
+
+	if (unlikely(i >= b->count))
+		return erofs_fault_set(f, -EFSCORRUPTED, "no such entry", i, b->count);
+
+	err = dirent_name(b->p, b->len, b->count, i, &off, &len, f);
+	if (err)
+		return err;
+	if (unlikely(memchr(b->p + off, '/', len) || memchr(b->p + off, 0, len)))
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad character in name", i, off);
+	dirent_fill(b->p, i, off, len, d);
+	return 0;
+}
+
+int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
+		    struct erofs_dirent_desc *d, int *cmp_first, struct erofs_fault *f)
+{
+	const u32 count = b->count;
+	const u32 blklen = b->len;
+	const u8 *p = b->p;
+	u32 lo = 0, hi = count;
+
+	*cmp_first = 0;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		u32 off, len;
+		int err, cmp;
+
+		err = dirent_name(p, blklen, count, mid, &off, &len, f);
+		if (unlikely(err))
+			return err;
+
+		cmp = erofs_name_cmp(name, namelen, (const char *)p + off, len);
+		if (!cmp) {
+			dirent_fill(p, mid, off, len, d);
+			return 0;
+		}
+		if (cmp < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+
+	/* to end up in front of entry 0 the name was compared with it */
+	*cmp_first = lo ? 1 : -1;
+	return -ENOENT;
+}

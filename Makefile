@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makefile - targets for people; Kbuild says what the module is made of.
+# "make help" lists the targets.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+FSNAME ?= erofs
+INSTALL_MOD_DIR ?= updates
+
+# Release of the kernel to build for; empty if KDIR is no build tree.
+KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+OUT ?= build/$(KREL)
+# Sources are copied here and compiled there, so that several kernels can be
+# built side by side and the source tree stays clean.
+BUILD = $(abspath $(OUT))/.$(FSNAME)
+
+# Passed on to kbuild as they are: W=1 C=2 CF=... DEBUG=1 KCOV=1 V=1 ARCH=um
+kbuild-vars = $(foreach v,ARCH CC W C CF V DEBUG KCOV CROSS_COMPILE LLVM,\
+	$(if $($(v)),$(if $(filter command% environment%,$(origin $(v))),$(v)='$($(v))')))
+
+.DEFAULT_GOAL := module
+
+# ---- module -----------------------------------------------------------------
+
+module: $(OUT)/$(FSNAME).ko
+
+# kbuild decides what is out of date.
+$(OUT)/$(FSNAME).ko: FORCE
+	@sh scripts/check-kdir.sh "$(KDIR)"
+	@sh scripts/stage.sh "$(BUILD)"
+	@sh compat/probe.sh "$(KDIR)" "$(BUILD)/compat_config.h"
+	@MAKEFLAGS= $(MAKE) $(if $(V),,--no-print-directory) $(if $(QUIET),-s) \
+		$(kbuild-jobs) -C "$(KDIR)" M="$(BUILD)" FSNAME=$(FSNAME) \
+		$(kbuild-vars) modules
+	@cmp -s "$(BUILD)/$(FSNAME).ko" "$@" || cp -f "$(BUILD)/$(FSNAME).ko" "$@"
+
+kbuild-jobs = -j$(shell nproc)
+
+install: module
+	@sh scripts/check-kdir.sh "$(KDIR)"
+	install -d "$(INSTALL_MOD_PATH)/lib/modules/$(KREL)/$(INSTALL_MOD_DIR)"
+	install -m 644 "$(OUT)/$(FSNAME).ko" \
+		"$(INSTALL_MOD_PATH)/lib/modules/$(KREL)/$(INSTALL_MOD_DIR)/"
+	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(KREL)"
+
+uninstall:
+	rm -f "$(INSTALL_MOD_PATH)/lib/modules/$(KREL)/$(INSTALL_MOD_DIR)/$(FSNAME).ko"
+	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(KREL)"
+
+clean:
+	rm -rf build compat_config.h
+
+# ---- tests ------------------------------------------------------------------
+
+# Everything, or what matches a pattern: make test T='unit*'
+test:
+	@bash tests/run.sh $(if $(T),'$(T)')
+
+# Unit tests in user space: no root, no kernel.  make check T=dirent
+check:
+	@bash scripts/check.sh $(if $(T),'$(T)')
+
+# make fuzz T=dirent S=60
+fuzz:
+	@bash scripts/fuzz.sh '$(T)' '$(or $(S),60)'
+
+lint:
+	@bash scripts/lint.sh $(T)
+
+# One kernel in a virtual machine: make check-vm SUITE=bookworm
+check-vm:
+	@bash tests/run.sh 'vm-$(or $(SUITE),bookworm)*'
+
+demo:
+	@bash scripts/demo.sh
+
+help:
+	@sed -n 's/^	//p' scripts/help.txt
+
+FORCE:
+
+.PHONY: module install uninstall clean test check fuzz lint check-vm demo help FORCE

@@ -300,19 +300,30 @@ int __must_check erofs_map_flat(const struct erofs_super *s, const struct erofs_
 
 /**
  * struct z_erofs_info - decoded map header of a compressed inode (section 11.2)
+ * @ebase: position of the first index unit: record 0 (full, extents of 8, 16
+ *	and 32 bytes), ebase of section 11.5, or pstart0 (extents of 4 bytes)
+ * @nrec: lclusters resp. extent records
+ * @fragmentoff: tail fragment (low 32 bits) or whole-file fragment
+ * @idata_pos: inline pcluster in the metadata space, if @idata_size != 0
+ * @c2: compact: records in 2-byte packs; they follow the first @c4 ones
+ * @advise: Z_EROFS_ADVISE_*, of index records or of extents according to @kind
+ * @recsz: extents: 4, 8, 16, 32
+ * @alg: algorithm of HEAD1 and HEAD2; availability is checked per extent
  *
  * Constant once filled; shared by readers without a lock.
  */
 struct z_erofs_info {
-	u64 ebase;		/* first index unit (ebase, H + 16, or base of 11.9) */
-	u64 nrec;		/* lclusters resp. extent records */
-	u64 fragmentoff;	/* tail fragment (low bits) or whole-file fragment */
-	u64 idata_pos;		/* inline pcluster, if idata_size != 0 */
-	u32 idata_size;
+	u64 ebase;
+	u64 nrec;
+	u64 fragmentoff;
+	u64 idata_pos;
+	u64 c2;
+	u16 idata_size;
 	u16 advise;
 	u8 kind;		/* Z_EROFS_KIND_* */
 	u8 lclusterbits;
-	u8 recsz;		/* extents: 4, 8, 16, 32 */
+	u8 recsz;
+	u8 c4;
 	u8 alg[2];
 };
 
@@ -335,39 +346,62 @@ int __must_check z_erofs_info_decode(const struct erofs_super *s, const struct e
 
 #define Z_EROFS_PACK_MAX	16
 
-/* One parsed index record */
+/* One parsed index record; the flags are Z_EROFS_REC_* */
 struct z_erofs_rec {
+	union {
+		u32 blk;	/* head: first block, relative to the pack's base */
+		struct {	/* NONHEAD: as in section 11.3, not checked */
+			u16 delta0;
+			u16 delta1;
+		};
+	};
+	u16 val;		/* head: clusterofs; NONHEAD with CBLKCNT: blocks */
 	u8 type;		/* Z_EROFS_LCLUSTER_* */
-	bool partial;
-	bool hole;
-	bool cblk_valid;	/* NONHEAD that carries cblks */
-	u16 clusterofs;		/* head */
-	u16 delta0;		/* NONHEAD */
-	u16 delta1;
-	u16 cblks;
-	u32 blkaddr;		/* head: first block */
+	u8 flags;
+};
+
+#define Z_EROFS_REC_PARTIAL	0x01
+#define Z_EROFS_REC_HOLE	0x02
+#define Z_EROFS_REC_CBLKCNT	0x04	/* NONHEAD that carries the pcluster's blocks */
+#define Z_EROFS_REC_BAD		0x80	/* may not be used, @val is the offending value */
+
+/* The compact index pack that covers lclusters first .. first + count - 1 */
+struct z_erofs_pack {
+	u64 first;
+	u32 count;		/* 2, 16, or 0 = empty */
+	u32 base;
+	struct z_erofs_rec rec[Z_EROFS_PACK_MAX];
 };
 
 /**
  * struct z_erofs_cursor - state of successive extent lookups in one inode
+ * @pack: the packs used last (compact indexes)
+ * @recent: index of the most recently used one
+ * @idx: extents: the record behind the last one found
+ * @pos: extents of 4 bytes: position of pcluster @idx (unless @idx is 0);
+ *	of 16 and 32 bytes: file offset at which record @idx starts
  *
- * Keeps the last parsed group of index records, so that a run of ascending
- * lookups parses each of them once.  Zero it (z_erofs_cursor_init) before the
- * first use; it holds no references, only copies; not shared between threads.
+ * With it a run of ascending lookups parses each pack once, adds up each
+ * 4-byte record once and needs no search.  Zero it (z_erofs_cursor_init) before
+ * the first use; it holds no references, only copies; not shared between
+ * threads; belongs to one inode.
  */
 struct z_erofs_cursor {
-	u64 first;		/* lcluster of rec[0] */
-	u32 count;		/* valid records; 0 = empty */
-	struct z_erofs_rec rec[Z_EROFS_PACK_MAX];
-	u64 sum_idx;		/* 4-byte records: records added up so far */
-	u64 sum_pos;		/* ... and the position after them */
+	struct z_erofs_pack pack[2];
+	u32 recent;
+	u64 idx;
+	u64 pos;
 };
 
 static inline void z_erofs_cursor_init(struct z_erofs_cursor *c)
 {
-	c->count = 0;
-	c->sum_idx = 0;
-	c->sum_pos = 0;
+	c->pack[0].first = 0;
+	c->pack[0].count = 0;
+	c->pack[1].first = 0;
+	c->pack[1].count = 0;
+	c->recent = 0;
+	c->idx = 0;
+	c->pos = 0;
 }
 
 /**

@@ -302,7 +302,7 @@ int z_erofs_lzma_decode(void *ws, u32 dict_size, const u8 *src, size_t srclen,
 			if (state < LZMA_LIT_STATES) {
 				sym = rc_tree(&rc, lit, 8);
 			} else {
-				u32 match = out[-1 - (size_t)rep0];
+				u32 match = *(out - rep0 - 1);
 				u32 offs = 0x100;
 
 				do {

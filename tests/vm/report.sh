@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# report.sh - the end of both guest inits (QEMU, User Mode Linux): run the
+# payload between two marks, then print its status, the kernel log written
+# meanwhile and, only if the payload succeeded, the token with this run's
+# nonce.  The host believes nothing but that token.  The caller sets $nonce
+# and $T.
+
+vm_run() {
+	dmesg -c >/dev/null
+	kmemleak=/sys/kernel/debug/kmemleak
+	if [ -e $kmemleak ]; then
+		echo scan >$kmemleak
+		echo clear >$kmemleak
+	fi
+	echo "VM-BEGIN $nonce up $(cut -d' ' -f1 /proc/uptime) s, $(uname -r)"
+	rc=126
+	cd "$T" && [ -x "$T/run" ] && {
+		"$T/run"
+		rc=$?
+	}
+	cd /
+	echo "VM-RC $nonce $rc"
+	if [ -e $kmemleak ]; then
+		# An object counts as leaked only when it is older than some
+		# seconds; the second scan drops pointers that were in flight.
+		sync
+		sleep 6
+		echo scan >$kmemleak
+		sleep 1
+		echo scan >$kmemleak
+		n=$(grep -c '^unreferenced object' $kmemleak)
+		if [ "$n" != 0 ]; then
+			echo "VM-KMEMLEAK $nonce $n"
+			head -n 200 $kmemleak
+		fi
+	fi
+	echo "VM-DMESG-BEGIN $nonce"
+	dmesg | cat
+	echo "VM-DMESG-END $nonce"
+	[ "$rc" != 0 ] || echo "VM-SUCCESS $nonce"
+	sync
+}

@@ -95,7 +95,8 @@ probe() {
 		;;
 	member)	# struct WHAT(tag:pattern) has a member that matches
 		for h in $(printf %s "$2" | tr , ' '); do
-			! awk -v tag="${3%%:*}" -v pat="${3#*:}" '
+			! TAG=${3%%:*} PAT=${3#*:} awk '
+			BEGIN { tag = ENVIRON["TAG"]; pat = ENVIRON["PAT"] }
 			$0 ~ "(^| )struct " tag "( [a-z_]+)* \\{$" { depth = 1; next }
 			depth { if (/\{$/) depth++
 				if (/^}/) depth--

@@ -23,7 +23,10 @@
 #include <linux/slab.h>
 #include <linux/mm.h>
 #include <linux/xattr.h>
+#include <linux/ratelimit.h>
 #include "core.h"
+#include "compat/pagecache.h"
+#include "decompressor.h"
 
 #ifndef EROFS_FSNAME
 #define EROFS_FSNAME	"erofs"
@@ -90,14 +93,18 @@ struct erofs_sb_info {
 	struct super_block *sb;
 	struct erofs_super s;
 	struct erofs_opts opts;
+	struct z_erofs_dec_cfg dec;	/* for z_erofs_decode() */
 	struct erofs_device dev;	/* primary */
 	struct erofs_device *extra;	/* s.extra_devices slots, or NULL */
 	bool separate;			/* extra devices are devices of their own (section 5.2) */
+	u64 total_blocks;		/* all devices, for statfs */
+	struct inode *file_meta;	/* dev.mapping's owner if a backing file has no page cache */
 	struct inode *packed;		/* packed inode or NULL */
 	struct inode *metabox;		/* metabox inode or NULL */
 	struct erofs_xattr_prefix *prefixes;
 	struct erofs_stats __percpu *stats;
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
+	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
 	struct kobject kobj;
 	struct completion kobj_gone;
@@ -109,12 +116,8 @@ struct erofs_inode {
 	struct erofs_inode_desc d;
 	struct z_erofs_info *zi;	/* set once by z_erofs_inode_info() */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
-	unsigned long flags;		/* EROFS_I_*_BIT */
 	struct inode vfs;
 };
-
-/* erofs_inode.flags */
-#define EROFS_I_NO_ACL_BIT	0	/* known to have no ACL xattrs */
 
 static inline struct erofs_sb_info *EROFS_SB(const struct super_block *sb)
 {
@@ -151,6 +154,21 @@ __printf(3, 4) void erofs_msg(const struct super_block *sb, const char *level,
  */
 void erofs_fault_report(struct super_block *sb, bool has_nid, u64 nid, int err,
 			struct erofs_fault *f);
+/* label of the volume; unlocked_ioctl of files and directories, beside compat_ptr_ioctl */
+long erofs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* ---- backing.c: regular files as backing stores -------------------------------- */
+
+/**
+ * erofs_backing_open() - open a regular file as backing store
+ * @direct: with O_DIRECT
+ *
+ * Return: file; ERR_PTR(-ENOTBLK) if @path is no regular file (nothing was
+ * opened then), other errors of the lookup and the open
+ */
+struct file *erofs_backing_open(const char *path, bool direct);
+/* set sbi->dev.mapping for sbi->dev.file */
+int erofs_backing_mapping_init(struct super_block *sb);
 
 /* ---- inode.c ---------------------------------------------------------------- */
 
@@ -163,6 +181,8 @@ extern const struct inode_operations erofs_dir_iops, erofs_file_iops, erofs_syml
  * Return: referenced inode or ERR_PTR (errors were reported)
  */
 struct inode *erofs_iget(struct super_block *sb, u64 nid);
+int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
+		  u32 request_mask, unsigned int flags);
 /* inode number shown to user space (section 6.1) */
 u64 erofs_nid_to_ino(const struct erofs_sb_info *sbi, u64 nid);
 
@@ -179,8 +199,7 @@ extern const struct export_operations erofs_export_ops;
 
 /* ---- xattr.c ------------------------------------------------------------------ */
 
-extern const struct xattr_handler erofs_xattr_user_handler, erofs_xattr_trusted_handler,
-				  erofs_xattr_security_handler;
+extern const struct xattr_handler *erofs_compat_xattr_const erofs_xattr_handlers[];
 ssize_t erofs_listxattr(struct dentry *dentry, char *buf, size_t size);
 /* value of one attribute by base index; buf NULL asks for the size */
 int erofs_getxattr(struct inode *inode, u8 index, const char *name, void *buf, size_t size);
@@ -209,7 +228,9 @@ struct erofs_metabuf {
 	struct erofs_meta m;
 	struct super_block *sb;
 	struct address_space *mapping;
+	struct file *file;	/* backing file of @mapping, if it has one */
 	struct folio *folio;
+	void *kaddr;
 	u64 off;		/* added to positions (fsoffset) */
 	bool primary;
 };
@@ -237,11 +258,19 @@ int erofs_map_blocks(struct inode *inode, struct erofs_metabuf *b, struct z_erof
 /* map header of a compressed inode, read once and cached; ERR_PTR on error (reported) */
 const struct z_erofs_info *z_erofs_inode_info(struct inode *inode, struct erofs_metabuf *b);
 
-extern const struct address_space_operations erofs_aops;
-extern const struct file_operations erofs_file_fops;
-int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);
 int erofs_data_init(void);
 void erofs_data_exit(void);
+
+/* ---- request.c: the read path -------------------------------------------------- */
+
+extern const struct address_space_operations erofs_aops;
+int erofs_request_init(void);
+void erofs_request_exit(void);
+
+/* ---- file.c: open regular files -------------------------------------------------- */
+
+extern const struct file_operations erofs_file_fops;
+int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);
 
 /* ---- zdata.c: encoded extents ----------------------------------------------------- */
 

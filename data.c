@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * data.c - metadata windows for the core, devices and the unified address
+ * space, and the mapping of any file offset to its extent.
+ */
+#include "internal.h"
+
+/* pages read at once when metadata misses are sequential, or from hidden files */
+#define EROFS_META_RA_PAGES	8
+#define EROFS_HIDDEN_RA_PAGES	32
+
+/* ---- metadata windows --------------------------------------------------------- */
+
+static void erofs_metabuf_drop(struct erofs_metabuf *b)
+{
+	if (!b->folio)
+		return;
+	kunmap_local(b->kaddr);
+	folio_put(b->folio);
+	b->folio = NULL;
+	b->m.base = NULL;
+	b->m.len = 0;
+}
+
+/* read ahead what will probably be asked for next, if this miss looks like a walk */
+static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(b->sb);
+	u64 last = (b->m.size + b->off - 1) >> PAGE_SHIFT;
+	struct file_ra_state ra = { };
+	u32 nr = EROFS_HIDDEN_RA_PAGES;
+	DEFINE_READAHEAD(ractl, b->file, &ra, b->mapping, idx);
+
+	if (b->primary) {
+		bool seq = READ_ONCE(sbi->meta_next) == idx;
+
+		nr = EROFS_META_RA_PAGES;
+		WRITE_ONCE(sbi->meta_next, idx + (seq ? nr : 1));
+		if (!seq)
+			return;
+	}
+	if (idx >= last)
+		return;
+	ra.ra_pages = nr;
+	page_cache_ra_unbounded(&ractl, min_t(u64, nr, last - idx + 1), 0);
+}
+
+static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
+{
+	struct erofs_metabuf *b = container_of(m, struct erofs_metabuf, m);
+	struct folio *folio;
+	u64 pos, start;
+	pgoff_t idx;
+
+	erofs_metabuf_drop(b);
+	if (check_add_overflow(off, b->off, &pos) || pos > MAX_LFS_FILESIZE)
+		return erofs_fault_set(&m->fault, -EFSCORRUPTED, "position overflow", off, 0);
+	idx = pos >> PAGE_SHIFT;
+	folio = filemap_get_folio(b->mapping, idx);
+	if (IS_ERR(folio) || unlikely(!folio_test_uptodate(folio))) {
+		if (IS_ERR(folio))
+			erofs_metabuf_readahead(b, idx);
+		else
+			folio_put(folio);
+		folio = read_mapping_folio(b->mapping, idx, b->file);
+		if (IS_ERR(folio))
+			return PTR_ERR(folio);
+	}
+	start = max_t(u64, (u64)idx << PAGE_SHIFT, b->off);
+	b->folio = folio;
+	b->kaddr = kmap_local_folio(folio, offset_in_folio(folio, start) & PAGE_MASK);
+	m->base = b->kaddr + offset_in_page(start);
+	m->start = start - b->off;
+	m->len = min_t(u64, PAGE_SIZE - offset_in_page(start), m->size - m->start);
+	return 0;
+}
+
+static void erofs_metabuf_init(struct erofs_metabuf *b, struct super_block *sb,
+			       struct address_space *mapping, u64 size)
+{
+	b->m.base = NULL;
+	b->m.start = 0;
+	b->m.len = 0;
+	b->m.size = size;
+	b->m.map = erofs_metabuf_map;
+	b->m.fault.what = NULL;
+	b->sb = sb;
+	b->mapping = mapping;
+	b->folio = NULL;
+	b->file = NULL;
+	b->off = 0;
+	b->primary = false;
+}
+
+void erofs_metabuf_primary(struct erofs_metabuf *b, struct super_block *sb)
+{
+	struct erofs_device *dev = &EROFS_SB(sb)->dev;
+
+	erofs_metabuf_init(b, sb, dev->mapping, dev->bytes);
+	b->off = dev->off;
+	b->primary = true;
+	if (!dev->bdev)
+		b->file = dev->file;
+}
+
+void erofs_metabuf_inode(struct erofs_metabuf *b, struct inode *inode)
+{
+	erofs_metabuf_init(b, inode->i_sb, inode->i_mapping, i_size_read(inode));
+}
+
+int erofs_metabuf_nid(struct erofs_metabuf *b, struct super_block *sb, u64 nid)
+{
+	struct inode *metabox = EROFS_SB(sb)->metabox;
+
+	if (likely(!(nid & EROFS_NID_METABOX))) {
+		erofs_metabuf_primary(b, sb);
+		return 0;
+	}
+	if (!metabox) {
+		/* leave something that erofs_metabuf_put() may be called on */
+		erofs_metabuf_primary(b, sb);
+		return -EFSCORRUPTED;
+	}
+	erofs_metabuf_inode(b, metabox);
+	return 0;
+}
+
+void erofs_metabuf_put(struct erofs_metabuf *b)
+{
+	erofs_metabuf_drop(b);
+}
+
+/* ---- devices (section 5.3) ------------------------------------------------------ */
+
+int erofs_dev_resolve(struct erofs_sb_info *sbi, u16 id, u64 pa, u64 len,
+		      struct erofs_device **dev, u64 *pos)
+{
+	struct erofs_device *d = &sbi->dev;
+	u32 i;
+
+	if (id) {
+		if (id > sbi->s.extra_devices || !sbi->extra)
+			return -ENODEV;
+		if (sbi->separate)
+			d = &sbi->extra[id - 1];
+		else if (check_add_overflow(pa, sbi->extra[id - 1].ustart, &pa))
+			return -EIO;
+	} else if (sbi->separate) {
+		for (i = 0; i < sbi->s.extra_devices; i++) {
+			struct erofs_device *x = &sbi->extra[i];
+
+			if (x->ustart && pa >= x->ustart && pa < x->uend) {
+				d = x;
+				pa -= x->ustart;
+				break;
+			}
+		}
+	}
+	if (pa > d->bytes || len > d->bytes - pa)
+		return -EIO;
+	*dev = d;
+	*pos = d->off + pa;
+	return 0;
+}
+
+/* ---- file offset to extent ------------------------------------------------------- */
+
+const struct z_erofs_info *z_erofs_inode_info(struct inode *inode, struct erofs_metabuf *b)
+{
+	struct erofs_inode *ei = EROFS_I(inode);
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	struct z_erofs_info *zi = smp_load_acquire(&ei->zi), *old;
+	int err;
+
+	if (likely(zi))
+		return zi;
+	zi = kmalloc(sizeof(*zi), GFP_NOFS);
+	if (!zi)
+		return ERR_PTR(-ENOMEM);
+	err = z_erofs_info_decode(&sbi->s, &ei->d, &b->m, ei->d.nid == sbi->s.packed_nid, zi);
+	if (!err && (zi->kind == Z_EROFS_KIND_FRAGMENT ||
+		     (zi->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER)) && !sbi->packed)
+		err = erofs_fault_set(&b->m.fault, -EFSCORRUPTED, "fragment without packed inode",
+				      ei->d.iloc, 0);
+	if (err) {
+		kfree(zi);
+		return ERR_PTR(err);
+	}
+	/* somebody else may have been faster; both hold the same */
+	old = cmpxchg(&ei->zi, NULL, zi);
+	if (old) {
+		kfree(zi);
+		return old;
+	}
+	return zi;
+}
+
+int erofs_map_blocks(struct inode *inode, struct erofs_metabuf *b, struct z_erofs_cursor *c,
+		     u64 off, struct erofs_map *map)
+{
+	struct erofs_inode *ei = EROFS_I(inode);
+	const struct erofs_super *s = &EROFS_SB(inode->i_sb)->s;
+	int err;
+
+	if (erofs_layout_compressed(ei->d.layout)) {
+		const struct z_erofs_info *zi = z_erofs_inode_info(inode, b);
+
+		err = IS_ERR(zi) ? PTR_ERR(zi) :
+				   z_erofs_map_find(s, &ei->d, zi, &b->m, c, off, map);
+	} else {
+		err = erofs_map_flat(s, &ei->d, &b->m, off, map);
+	}
+	if (unlikely(err))
+		erofs_fault_report(inode->i_sb, true, ei->d.nid, err, &b->m.fault);
+	return err;
+}
+
+int erofs_data_init(void)
+{
+	return erofs_request_init();
+}
+
+void erofs_data_exit(void)
+{
+	erofs_request_exit();
+}

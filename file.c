@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * file.c - operations on open regular files: reading, direct I/O, seeking,
+ * mapping, and the report of extents.
+ */
+#include <linux/iomap.h>
+#include <linux/fiemap.h>
+#include <linux/uio.h>
+#include <linux/huge_mm.h>
+#include "internal.h"
+
+/* extents for direct I/O and seeking; inline data is handed out as a copy */
+static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, unsigned int flags,
+			     struct iomap *iomap, struct iomap *srcmap)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	u64 size = i_size_read(inode);
+	struct erofs_device *dev;
+	struct z_erofs_cursor cur;
+	struct erofs_metabuf b;
+	struct erofs_map map;
+	const void *p;
+	u64 pos;
+	int err;
+
+	iomap->offset = offset;
+	iomap->flags = 0;
+	iomap->private = NULL;
+	iomap->bdev = inode->i_sb->s_bdev;
+	iomap->addr = IOMAP_NULL_ADDR;
+	if (offset >= size) {
+		iomap->type = IOMAP_HOLE;
+		iomap->length = length;
+		return 0;
+	}
+	err = erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid);
+	if (err)
+		return err;
+	z_erofs_cursor_init(&cur);
+	err = erofs_map_blocks(inode, &b, &cur, offset, &map);
+	if (err)
+		goto out;
+	iomap->offset = map.la;
+	iomap->length = map.llen;
+	if (!(map.flags & EROFS_MAP_MAPPED)) {
+		iomap->type = IOMAP_HOLE;
+		goto out;
+	}
+	iomap->type = IOMAP_MAPPED;
+	if (map.flags & ~(EROFS_MAP_MAPPED | EROFS_MAP_META)) {
+		/* compressed or in the packed file: only good for SEEK_DATA */
+		iomap->addr = map.pa;
+		goto out;
+	}
+	if (map.flags & EROFS_MAP_META) {
+		p = erofs_meta_ptr(&b.m, map.pa, map.llen);
+		if (IS_ERR(p)) {
+			err = PTR_ERR(p);
+			goto out;
+		}
+		/* a power of two, so that it doesn't cross a page */
+		iomap->inline_data = kmalloc(sbi->s.blksz, GFP_NOFS);
+		if (!iomap->inline_data) {
+			err = -ENOMEM;
+			goto out;
+		}
+		memcpy(iomap->inline_data, p, map.llen);
+		iomap->private = iomap->inline_data;
+		iomap->type = IOMAP_INLINE;
+		goto out;
+	}
+	err = erofs_dev_resolve(sbi, map.device_id, map.pa, map.llen, &dev, &pos);
+	if (err)
+		goto out;
+	iomap->bdev = dev->bdev;
+	iomap->addr = pos;
+	/* whole blocks belong to the file; direct I/O may read to their end */
+	iomap->length = round_up(map.llen, sbi->s.blksz);
+out:
+	erofs_metabuf_put(&b);
+	return err;
+}
+
+static int erofs_iomap_end(struct inode *inode, loff_t pos, loff_t length, ssize_t written,
+			   unsigned int flags, struct iomap *iomap)
+{
+	kfree(iomap->private);
+	return written;
+}
+
+static const struct iomap_ops erofs_iomap_ops = {
+	.iomap_begin	= erofs_iomap_begin,
+	.iomap_end	= erofs_iomap_end,
+};
+
+/* can this file's data go from the device straight to the caller's memory? */
+static bool erofs_can_dio(struct inode *inode)
+{
+	return inode->i_sb->s_bdev && !erofs_layout_compressed(EROFS_I(inode)->d.layout);
+}
+
+static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+
+	if (!iov_iter_count(to))
+		return 0;
+	if (iocb->ki_flags & IOCB_DIRECT) {
+		if (erofs_can_dio(inode)) {
+			u32 mask = bdev_logical_block_size(inode->i_sb->s_bdev) - 1;
+
+			if ((iocb->ki_pos | iov_iter_count(to) | iov_iter_alignment(to)) & mask)
+				return -EINVAL;
+			return iomap_dio_rw(iocb, to, &erofs_iomap_ops, NULL, 0, NULL, 0);
+		}
+		/* decoding needs memory anyway: serve it from the page cache */
+		iocb->ki_flags &= ~IOCB_DIRECT;
+	}
+	return filemap_read(iocb, to, 0);
+}
+
+static loff_t erofs_file_llseek(struct file *file, loff_t offset, int whence)
+{
+	struct inode *inode = file_inode(file);
+
+	switch (whence) {
+	case SEEK_HOLE:
+		inode_lock_shared(inode);
+		offset = iomap_seek_hole(inode, offset, &erofs_iomap_ops);
+		inode_unlock_shared(inode);
+		break;
+	case SEEK_DATA:
+		inode_lock_shared(inode);
+		offset = iomap_seek_data(inode, offset, &erofs_iomap_ops);
+		inode_unlock_shared(inode);
+		break;
+	default:
+		return generic_file_llseek_size(file, offset, whence, inode->i_sb->s_maxbytes,
+						i_size_read(inode));
+	}
+	if (offset < 0)
+		return offset;
+	return vfs_setpos(file, offset, inode->i_sb->s_maxbytes);
+}
+
+static int erofs_reg_open(struct inode *inode, struct file *file)
+{
+	file->f_mode |= FMODE_CAN_ODIRECT;
+	return generic_file_open(inode, file);
+}
+
+int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	u64 size = i_size_read(inode), end;
+	struct z_erofs_cursor cur;
+	struct erofs_metabuf b;
+	int err;
+
+	err = fiemap_prep(inode, fi, start, &len, 0);
+	if (err)
+		return err;
+	if (start >= size)
+		return 0;
+	end = min(start + len, size);
+	err = erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid);
+	if (err)
+		return err;
+	z_erofs_cursor_init(&cur);
+	while (start < end) {
+		struct erofs_device *dev;
+		struct erofs_map map;
+		u64 phys = 0, next;
+		u32 flags = 0;
+
+		err = erofs_map_blocks(inode, &b, &cur, start, &map);
+		if (err)
+			break;
+		next = map.la + map.llen;
+		if (!(map.flags & EROFS_MAP_MAPPED)) {
+			start = next;
+			continue;
+		}
+		if (map.flags & EROFS_MAP_FRAGMENT)
+			flags |= FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_ENCODED |
+				 FIEMAP_EXTENT_NOT_ALIGNED;
+		else if (map.flags & EROFS_MAP_META)
+			flags |= FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_NOT_ALIGNED;
+		if (map.flags & (EROFS_MAP_ENCODED | EROFS_MAP_PLAIN))
+			flags |= FIEMAP_EXTENT_ENCODED;
+		if ((map.la | map.pa) & (sbi->s.blksz - 1))
+			flags |= FIEMAP_EXTENT_NOT_ALIGNED;
+		if (!(map.flags & (EROFS_MAP_FRAGMENT | EROFS_MAP_META)) &&
+		    erofs_dev_resolve(sbi, map.device_id, map.pa, 1, &dev, &phys))
+			flags |= FIEMAP_EXTENT_UNKNOWN;
+		else if ((map.flags & EROFS_MAP_META) &&
+			 !(EROFS_I(inode)->d.nid & EROFS_NID_METABOX))
+			phys = sbi->dev.off + map.pa;
+		if (next >= size)
+			flags |= FIEMAP_EXTENT_LAST;
+		err = fiemap_fill_next_extent(fi, map.la, phys, map.llen, flags);
+		if (err)
+			break;
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		start = next;
+		cond_resched();
+	}
+	erofs_metabuf_put(&b);
+	return err == 1 ? 0 : err;
+}
+
+const struct file_operations erofs_file_fops = {
+	.open		= erofs_reg_open,
+	.llseek		= erofs_file_llseek,
+	.read_iter	= erofs_file_read_iter,
+	.erofs_compat_mmap = erofs_compat_readonly_mmap,
+	.splice_read	= filemap_splice_read,
+	.setlease	= generic_setlease,
+	.get_unmapped_area = thp_get_unmapped_area,
+	.unlocked_ioctl	= erofs_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= compat_ptr_ioctl,
+#endif
+};

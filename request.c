@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * request.c - reading file data into the page cache: the life of a read
+ * request, its I/O on block devices and files, and the address space
+ * operations built on it.
+ *
+ * A request maps its range extent by extent, starts the I/O of a batch of them
+ * and, when the bytes are there, processes the extents in file order and
+ * unlocks each folio as soon as the last extent that touches it is done.
+ * Nothing is shared between requests: two readers that need the same cluster
+ * each read it, so no lock order and no state machine ties them together.
+ */
+#include <linux/uio.h>
+#include "internal.h"
+#include "request.h"
+
+struct erofs_iob {
+	struct erofs_rq *rq;
+	u32 first;		/* extents that have bytes in this bio */
+	u32 last;
+	struct bio bio;		/* last: front padding of the bio set */
+};
+
+static struct bio_set erofs_bioset;
+static struct workqueue_struct *erofs_wq;
+
+/* Collects adjacent pieces of one batch into bios */
+struct erofs_io {
+	struct erofs_rq *rq;
+	struct erofs_device *dev;
+	struct bio *bio;
+	u64 next;		/* device position behind the bio */
+};
+
+static void erofs_rq_work(struct work_struct *work);
+static void erofs_rq_complete(struct erofs_rq *rq);
+
+void erofs_rq_copy_in(struct erofs_rq *rq, u64 pos, const void *src, u64 len)
+{
+	while (len) {
+		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(pos));
+
+		memcpy(erofs_rq_addr(rq, pos), src, n);
+		pos += n;
+		src += n;
+		len -= n;
+	}
+}
+
+void erofs_rq_zero(struct erofs_rq *rq, u64 pos, u64 len)
+{
+	while (len) {
+		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(pos));
+
+		memset(erofs_rq_addr(rq, pos), 0, n);
+		pos += n;
+		len -= n;
+	}
+}
+
+static void erofs_rq_io_put(struct erofs_rq *rq)
+{
+	if (!atomic_dec_and_test(&rq->pending))
+		return;
+	if (rq->sync)
+		complete(&rq->io_done);
+	else
+		erofs_rq_complete(rq);
+}
+
+static void erofs_bio_end_io(struct bio *bio)
+{
+	struct erofs_iob *iob = container_of(bio, struct erofs_iob, bio);
+	struct erofs_rq *rq = iob->rq;
+
+	if (unlikely(bio->bi_status)) {
+		int err = blk_status_to_errno(bio->bi_status);
+		u32 i;
+
+		for (i = iob->first; i <= iob->last; i++)
+			WRITE_ONCE(rq->xt[i].err, err);
+		/* failed large folios leave the page cache, which may sleep */
+		WRITE_ONCE(rq->work_needed, true);
+	}
+	bio_put(bio);
+	erofs_rq_io_put(rq);
+}
+
+/* A backing file is read here and now, into the pages that the bio lists */
+static void erofs_file_submit(struct erofs_device *dev, struct bio *bio)
+{
+	struct kiocb kiocb;
+	struct iov_iter iter;
+	size_t want = bio->bi_iter.bi_size;
+	loff_t pos = (loff_t)bio->bi_iter.bi_sector << SECTOR_SHIFT;
+	size_t got = 0;
+
+	init_sync_kiocb(&kiocb, dev->file);
+	kiocb.ki_pos = pos;
+	iov_iter_bvec(&iter, ITER_DEST, bio->bi_io_vec, bio->bi_vcnt, want);
+	while (got < want) {
+		ssize_t n = vfs_iocb_iter_read(dev->file, &kiocb, &iter);
+
+		if (n == -EINTR || n == -ERESTARTSYS)
+			n = -EIO;
+		if (n <= 0) {
+			/* a sector-rounded read may pass the end that the file had at mount */
+			if (n < 0 || pos + got < dev->off + dev->bytes)
+				bio->bi_status = errno_to_blk_status(n ?: -EIO);
+			break;
+		}
+		got += n;
+	}
+	bio->bi_end_io(bio);
+}
+
+static void erofs_io_submit(struct erofs_io *io)
+{
+	struct bio *bio = io->bio;
+
+	if (!bio)
+		return;
+	io->bio = NULL;
+	if (io->dev->bdev)
+		submit_bio(bio);
+	else
+		erofs_file_submit(io->dev, bio);
+}
+
+/*
+ * Read @len bytes at @pos of @dev to @addr (linear or vmalloc, not across a
+ * page) for extent number @xi; @left bytes will probably follow.
+ */
+static void erofs_io_add(struct erofs_io *io, struct erofs_device *dev, u64 pos, void *addr,
+			 u32 len, u32 xi, u64 left)
+{
+	struct page *page = is_vmalloc_addr(addr) ? vmalloc_to_page(addr) : virt_to_page(addr);
+	u32 off = offset_in_page(addr);
+	struct erofs_iob *iob;
+
+	if (io->bio && io->dev == dev && io->next == pos &&
+	    bio_add_page(io->bio, page, len, off) == len)
+		goto out;
+	erofs_io_submit(io);
+	io->bio = bio_alloc_bioset(dev->bdev, bio_max_segs((left >> PAGE_SHIFT) + 2),
+				   REQ_OP_READ | (io->rq->ra ? REQ_RAHEAD : 0), GFP_NOIO,
+				   &erofs_bioset);
+	io->dev = dev;
+	io->bio->bi_iter.bi_sector = pos >> SECTOR_SHIFT;
+	io->bio->bi_end_io = erofs_bio_end_io;
+	iob = container_of(io->bio, struct erofs_iob, bio);
+	iob->rq = io->rq;
+	iob->first = xi;
+	atomic_inc(&io->rq->pending);
+	__bio_add_page(io->bio, page, len, off);
+out:
+	io->next = pos + len;
+	container_of(io->bio, struct erofs_iob, bio)->last = xi;
+}
+
+/* read into the request's own pages */
+static void erofs_io_pages(struct erofs_io *io, struct erofs_device *dev, u64 pos, u64 fpos,
+			   u64 len, u32 xi)
+{
+	while (len) {
+		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(fpos));
+
+		erofs_io_add(io, dev, pos, erofs_rq_addr(io->rq, fpos), n, xi, len);
+		pos += n;
+		fpos += n;
+		len -= n;
+	}
+}
+
+static void erofs_io_buf(struct erofs_io *io, struct erofs_device *dev, u64 pos, void *buf,
+			 u64 len, u32 xi)
+{
+	while (len) {
+		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(buf));
+
+		erofs_io_add(io, dev, pos, buf, n, xi, len);
+		pos += n;
+		buf += n;
+		len -= n;
+	}
+}
+
+static u32 erofs_dev_align(const struct erofs_device *dev)
+{
+	if (dev->bdev)
+		return bdev_logical_block_size(dev->bdev);
+	return dev->file->f_flags & O_DIRECT ? PAGE_SIZE : SECTOR_SIZE;
+}
+
+/* an uncompressed extent: read it straight to its place if the device can */
+static int erofs_xt_plan_direct(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_io *io,
+				u32 xi)
+{
+	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 pa = xt->pa + (from - xt->la);
+	u64 len = to - from;
+	struct erofs_device *dev;
+	u64 pos;
+	u32 align;
+	int err;
+
+	/* the end of a file shares its last block with nobody */
+	if (to == rq->size)
+		len = min_t(u64, round_up(len, rq->sbi->s.blksz), round_up(to, PAGE_SIZE) - from);
+	err = erofs_dev_resolve(rq->sbi, xt->device_id, pa, len, &dev, &pos);
+	if (err)
+		return err;
+	erofs_stat_add(rq->sbi, EROFS_STAT_BYTES_READ, len);
+	align = erofs_dev_align(dev);
+	if (likely(!((pos | len | from) & (align - 1)))) {
+		xt->how = EROFS_XT_DIRECT;
+		erofs_io_pages(io, dev, pos, from, len, xi);
+		return 0;
+	}
+	/* sectors are larger than blocks: read around it and copy */
+	xt->skip = pos & (align - 1);
+	xt->alen = round_up(xt->skip + len, align);
+	xt->plen = to - from;
+	xt->la = from;
+	xt->lend = to;
+	xt->flags |= EROFS_MAP_PLAIN;
+	xt->buf = kvmalloc(xt->alen, GFP_NOFS | __GFP_NOWARN);
+	if (!xt->buf)
+		return -ENOMEM;
+	xt->how = EROFS_XT_BOUNCE;
+	rq->bounced += xt->alen;
+	rq->work_needed = true;
+	erofs_io_buf(io, dev, pos - xt->skip, xt->buf, xt->alen, xi);
+	return 0;
+}
+
+static int erofs_xt_plan_encoded(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_io *io,
+				 u32 xi)
+{
+	struct erofs_device *dev;
+	u32 align;
+	u64 pos;
+	int err;
+
+	rq->work_needed = true;
+	if (xt->flags & EROFS_MAP_META) {
+		xt->how = EROFS_XT_INLINE;
+		return 0;
+	}
+	err = erofs_dev_resolve(rq->sbi, xt->device_id, xt->pa, xt->plen, &dev, &pos);
+	if (err)
+		return err;
+	align = erofs_dev_align(dev);
+	xt->skip = pos & (align - 1);
+	xt->alen = round_up(xt->skip + xt->plen, align);
+	err = z_erofs_xt_plan(rq, xt, align);
+	if (err)
+		return err;
+	erofs_stat_add(rq->sbi, EROFS_STAT_BYTES_READ, xt->alen);
+	if (xt->how == EROFS_XT_INPLACE)
+		erofs_io_pages(io, dev, pos - xt->skip, xt->rpos, xt->alen, xi);
+	else
+		erofs_io_buf(io, dev, pos - xt->skip, xt->buf, xt->alen, xi);
+	return 0;
+}
+
+/* inline tail of an uncompressed file: it is at hand, so copy it at once */
+static int erofs_xt_copy_inline(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_metabuf *b)
+{
+	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	const void *p = erofs_meta_ptr(&b->m, xt->pa + (from - xt->la), to - from);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	erofs_rq_copy_in(rq, from, p, to - from);
+	xt->how = EROFS_XT_ZERO;
+	xt->flags |= EROFS_MAP_MAPPED;	/* nothing left to do */
+	return 0;
+}
+
+static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_io *io, u32 xi,
+			 struct erofs_metabuf *b)
+{
+	struct erofs_map map;
+	int err;
+
+	xt->flags = 0;
+	if (rq->pos == rq->start && z_erofs_stash_take(rq, xt))
+		return 0;
+
+	err = erofs_map_blocks(rq->inode, b, &rq->cur, rq->pos, &map);
+	if (err) {
+		/* nothing is known about what follows: give up this page only */
+		xt->la = rq->pos;
+		xt->lend = round_down(rq->pos, PAGE_SIZE) + PAGE_SIZE;
+		return err;
+	}
+	xt->la = map.la;
+	xt->lend = map.la + map.llen;
+	xt->pa = map.pa;
+	xt->plen = map.plen;
+	xt->flags = map.flags;
+	xt->alg = map.alg;
+	xt->device_id = map.device_id;
+	if (!(map.flags & EROFS_MAP_MAPPED)) {
+		xt->how = EROFS_XT_ZERO;
+		/* nothing but this extent writes here in a flat file */
+		if (!erofs_layout_compressed(EROFS_I(rq->inode)->d.layout)) {
+			erofs_rq_zero(rq, erofs_xt_from(rq, xt),
+				      erofs_xt_to(rq, xt) - erofs_xt_from(rq, xt));
+			xt->flags |= EROFS_MAP_MAPPED;
+		} else {
+			rq->work_needed = true;
+		}
+		return 0;
+	}
+	if (map.flags & EROFS_MAP_FRAGMENT) {
+		xt->how = EROFS_XT_FRAGMENT;
+		rq->work_needed = true;
+		return 0;
+	}
+	if (map.flags & (EROFS_MAP_ENCODED | EROFS_MAP_PLAIN))
+		return erofs_xt_plan_encoded(rq, xt, io, xi);
+	if (map.flags & EROFS_MAP_META)
+		return erofs_xt_copy_inline(rq, xt, b);
+	return erofs_xt_plan_direct(rq, xt, io, xi);
+}
+
+/* map the next batch of extents and start their I/O */
+static void erofs_rq_submit(struct erofs_rq *rq)
+{
+	struct erofs_io io = { .rq = rq };
+	u64 dend = min(rq->end, rq->size);
+	struct erofs_metabuf b;
+	struct blk_plug plug;
+	int err;
+
+	atomic_set(&rq->pending, 1);
+	rq->nr_xt = 0;
+	rq->bounced = 0;
+	rq->produced = 0;
+	rq->work_needed = false;
+	err = erofs_metabuf_nid(&b, rq->inode->i_sb, EROFS_I(rq->inode)->d.nid);
+	blk_start_plug(&plug);
+	while (rq->pos < dend && rq->nr_xt < rq->max_xt &&
+	       rq->bounced < EROFS_RQ_MAX_BOUNCE && rq->produced < EROFS_RQ_MAX_OUT) {
+		struct erofs_xt *xt = &rq->xt[rq->nr_xt];
+
+		int xerr;
+
+		/* from here on a bio that fails may write xt->err at any time */
+		xt->err = 0;
+		xerr = err ?: erofs_xt_plan(rq, xt, &io, rq->nr_xt, &b);
+		if (unlikely(err)) {
+			xt->la = rq->pos;
+			xt->lend = dend;
+		}
+		if (unlikely(xerr)) {
+			xt->how = EROFS_XT_ERROR;
+			xt->err = xerr;
+			rq->work_needed = true;
+		}
+		rq->produced += erofs_xt_to(rq, xt) - min(xt->la, rq->pos);
+		rq->pos = min(xt->lend, dend);
+		rq->nr_xt++;
+	}
+	if (rq->pos < dend)
+		rq->work_needed = true;
+	erofs_io_submit(&io);
+	blk_finish_plug(&plug);
+	erofs_metabuf_put(&b);
+}
+
+/* unlock the folios that end at or before @upto */
+static void erofs_rq_unlock(struct erofs_rq *rq, u64 upto)
+{
+	while (rq->next < rq->nr_pages) {
+		struct folio *folio = page_folio(rq->pages[rq->next]);
+		u64 pos = rq->start + ((u64)rq->next << PAGE_SHIFT);
+		u64 size = folio_size(folio);
+
+		if (pos + size > upto)
+			return;
+		rq->next += size >> PAGE_SHIFT;
+		if (likely(rq->bad_end <= pos)) {
+			flush_dcache_folio(folio);
+			folio_end_read(folio, true);
+			continue;
+		}
+		if (folio_test_large(folio)) {
+			/*
+			 * One bad cluster must not take its neighbours along:
+			 * without the folio they are read again page by page.
+			 */
+			folio_get(folio);
+			generic_error_remove_folio(rq->inode->i_mapping, folio);
+			rq->dropped = true;
+			folio_unlock(folio);
+			folio_put(folio);
+		} else {
+			folio_end_read(folio, false);
+		}
+	}
+}
+
+/* all I/O of the batch is done: process its extents in file order */
+static void erofs_rq_finish(struct erofs_rq *rq)
+{
+	u64 dend = min(rq->end, rq->size);
+	u32 i;
+
+	for (i = 0; i < rq->nr_xt; i++) {
+		struct erofs_xt *xt = &rq->xt[i];
+		int err = READ_ONCE(xt->err);
+
+		switch (xt->how) {
+		case EROFS_XT_DIRECT:
+		case EROFS_XT_ERROR:
+			break;
+		case EROFS_XT_ZERO:
+			if (!(xt->flags & EROFS_MAP_MAPPED))
+				erofs_rq_zero(rq, erofs_xt_from(rq, xt),
+					      erofs_xt_to(rq, xt) - erofs_xt_from(rq, xt));
+			break;
+		case EROFS_XT_STASH:
+			z_erofs_stash_copy(rq, xt);
+			break;
+		default:
+			if (!err)
+				err = z_erofs_xt_finish(rq, xt);
+			break;
+		}
+		if (xt->how == EROFS_XT_BOUNCE)
+			kvfree(xt->buf);
+		if (unlikely(err)) {
+			rq->bad_end = max(rq->bad_end, xt->lend);
+			if (!rq->err)
+				rq->err = err;
+		}
+		rq->done = min(xt->lend, dend);
+		erofs_rq_unlock(rq, rq->done);
+	}
+	if (rq->done < dend)
+		return;
+	if (rq->end > rq->size)
+		erofs_rq_zero(rq, rq->size, rq->end - rq->size);
+	erofs_rq_unlock(rq, rq->end);
+}
+
+static void erofs_rq_free(struct erofs_rq *rq)
+{
+	if (rq->pages != &rq->one)
+		kvfree(rq->pages);
+	kfree(rq);
+}
+
+/* Fill what is left of the request in this context */
+static void erofs_rq_run(struct erofs_rq *rq)
+{
+	while (rq->next < rq->nr_pages) {
+		if (unlikely(fatal_signal_pending(current))) {
+			rq->bad_end = rq->end;
+			rq->err = -EINTR;
+			erofs_rq_unlock(rq, rq->end);
+			break;
+		}
+		rq->sync = true;
+		reinit_completion(&rq->io_done);
+		erofs_rq_submit(rq);
+		if (!atomic_dec_and_test(&rq->pending))
+			wait_for_completion_io(&rq->io_done);
+		erofs_rq_finish(rq);
+		cond_resched();
+	}
+}
+
+static void erofs_rq_work(struct work_struct *work)
+{
+	struct erofs_rq *rq = container_of(work, struct erofs_rq, work);
+
+	erofs_rq_finish(rq);
+	erofs_rq_run(rq);
+	erofs_rq_free(rq);
+}
+
+/* last bio of an asynchronous batch; any context */
+static void erofs_rq_complete(struct erofs_rq *rq)
+{
+	if (READ_ONCE(rq->work_needed)) {
+		queue_work(erofs_wq, &rq->work);
+		return;
+	}
+	erofs_rq_finish(rq);
+	erofs_rq_free(rq);
+}
+
+static struct erofs_rq *erofs_rq_alloc(struct inode *inode, u32 nr_pages, gfp_t gfp)
+{
+	u32 max_xt = nr_pages < 4 ? 6 : EROFS_RQ_MAX_XT;
+	struct erofs_rq *rq;
+
+	rq = kmalloc(struct_size(rq, xt, max_xt), gfp);
+	if (!rq)
+		return NULL;
+	memset(rq, 0, offsetof(struct erofs_rq, cur));
+	rq->pages = &rq->one;
+	if (nr_pages > 1) {
+		rq->pages = kvmalloc_array(nr_pages, sizeof(*rq->pages), gfp);
+		if (!rq->pages) {
+			kfree(rq);
+			return NULL;
+		}
+	}
+	rq->inode = inode;
+	rq->sbi = EROFS_SB(inode->i_sb);
+	rq->size = i_size_read(inode);
+	rq->max_xt = max_xt;
+	z_erofs_cursor_init(&rq->cur);
+	init_completion(&rq->io_done);
+	INIT_WORK(&rq->work, erofs_rq_work);
+	return rq;
+}
+
+static void erofs_rq_start(struct erofs_rq *rq, u64 start)
+{
+	rq->start = start;
+	rq->end = start + ((u64)rq->nr_pages << PAGE_SHIFT);
+	rq->pos = start;
+	rq->done = start;
+	rq->floor = start;
+}
+
+static int erofs_read_folio(struct file *file, struct folio *folio)
+{
+	struct inode *inode = folio->mapping->host;
+	u32 i, n = folio_nr_pages(folio);
+	struct erofs_rq *rq;
+	bool dropped;
+	int err;
+
+	rq = erofs_rq_alloc(inode, n, GFP_NOFS);
+	if (!rq) {
+		folio_unlock(folio);
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		rq->pages[i] = folio_page(folio, i);
+	rq->nr_pages = n;
+	erofs_rq_start(rq, folio_pos(folio));
+	erofs_rq_run(rq);
+	err = rq->err;
+	dropped = rq->dropped;
+	erofs_rq_free(rq);
+	/* the pages of a large folio are tried one by one when it is gone */
+	return dropped ? AOP_TRUNCATED_PAGE : err;
+}
+
+/*
+ * A window that ends inside an extent: the rest of the extent is decoded by
+ * this request anyway, so widen the window to its end if the rest is large;
+ * a small rest goes to the stash.  Hidden files (packed, metabox) have no
+ * sequence to continue; they are widened to whole extents at both ends.
+ */
+static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidden)
+{
+	struct inode *inode = rac->mapping->host;
+	u64 size = i_size_read(inode);
+	u64 start = readahead_pos(rac), end = start + readahead_length(rac);
+	u64 nstart = start, nend = end;
+	struct z_erofs_cursor cur;
+	struct erofs_metabuf b;
+	struct erofs_map map;
+
+	if (erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid))
+		return;
+	z_erofs_cursor_init(&cur);
+	if (!erofs_map_blocks(inode, &b, &cur, start, &map) && (map.flags & EROFS_MAP_ENCODED) &&
+	    map.la < start && (hidden || start - map.la > EROFS_STASH_MAX * 4))
+		nstart = round_down(map.la, PAGE_SIZE);
+	if ((seq || hidden) && end < size &&
+	    !erofs_map_blocks(inode, &b, &cur, end - 1, &map) && (map.flags & EROFS_MAP_ENCODED)) {
+		u64 lend = map.la + map.llen;
+
+		if (lend - end > (hidden ? 0 : EROFS_STASH_MAX / 2))
+			nend = lend == size || hidden ? round_up(lend, PAGE_SIZE) :
+							round_down(lend, PAGE_SIZE);
+	}
+	erofs_metabuf_put(&b);
+	if (nstart != start || nend != end)
+		readahead_expand(rac, nstart, nend - nstart);
+}
+
+static void erofs_readahead(struct readahead_control *rac)
+{
+	struct inode *inode = rac->mapping->host;
+	struct erofs_inode *ei = EROFS_I(inode);
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	bool hidden = inode == sbi->packed || inode == sbi->metabox;
+	bool seq = readahead_index(rac) == READ_ONCE(ei->ra_next);
+	struct folio *folio;
+	struct erofs_rq *rq;
+	u32 i, max;
+
+	if (erofs_layout_compressed(ei->d.layout) &&
+	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED))
+		z_erofs_ra_expand(rac, seq, hidden);
+	max = readahead_count(rac);
+	WRITE_ONCE(ei->ra_next, readahead_index(rac) + max);
+	if (!max)
+		return;
+	rq = erofs_rq_alloc(inode, max, GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN);
+	if (!rq)
+		return;		/* the pages are read one by one when they are wanted */
+	while ((folio = readahead_folio(rac))) {
+		if (!rq->nr_pages)
+			erofs_rq_start(rq, folio_pos(folio));
+		for (i = 0; i < folio_nr_pages(folio); i++)
+			rq->pages[rq->nr_pages + i] = folio_page(folio, i);
+		rq->nr_pages += i;
+	}
+	erofs_rq_start(rq, rq->start);
+	rq->ra = true;
+	rq->seq = seq && !hidden && sbi->opts.cache != EROFS_CACHE_DISABLED;
+	/* somebody waits for a small window, and for hidden files always */
+	if (hidden || rq->nr_pages <= 16) {
+		erofs_rq_run(rq);
+		erofs_rq_free(rq);
+		return;
+	}
+	rq->sync = false;
+	erofs_rq_submit(rq);
+	if (atomic_dec_and_test(&rq->pending))
+		erofs_rq_work(&rq->work);	/* all there already: no need to switch context */
+}
+
+static sector_t erofs_bmap(struct address_space *mapping, sector_t block)
+{
+	struct inode *inode = mapping->host;
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	struct erofs_device *dev;
+	struct erofs_metabuf b;
+	struct z_erofs_cursor cur;
+	struct erofs_map map;
+	sector_t res = 0;
+	u64 off, pos;
+
+	if (erofs_layout_compressed(EROFS_I(inode)->d.layout) ||
+	    check_shl_overflow((u64)block, inode->i_blkbits, &off) || off >= i_size_read(inode))
+		return 0;
+	if (erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid))
+		return 0;
+	z_erofs_cursor_init(&cur);
+	if (!erofs_map_blocks(inode, &b, &cur, off, &map) &&
+	    (map.flags & (EROFS_MAP_MAPPED | EROFS_MAP_META)) == EROFS_MAP_MAPPED &&
+	    !erofs_dev_resolve(sbi, map.device_id, map.pa + (off - map.la), 1, &dev, &pos) &&
+	    dev == &sbi->dev && dev->bdev)
+		res = pos >> inode->i_blkbits;
+	erofs_metabuf_put(&b);
+	return res;
+}
+
+const struct address_space_operations erofs_aops = {
+	.read_folio	= erofs_read_folio,
+	.readahead	= erofs_readahead,
+	.bmap		= erofs_bmap,
+};
+
+int erofs_request_init(void)
+{
+	int err;
+
+	err = bioset_init(&erofs_bioset, 16, offsetof(struct erofs_iob, bio), BIOSET_NEED_BVECS);
+	if (err)
+		return err;
+	erofs_wq = alloc_workqueue(EROFS_FSNAME "_read",
+				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (!erofs_wq) {
+		bioset_exit(&erofs_bioset);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void erofs_request_exit(void)
+{
+	destroy_workqueue(erofs_wq);
+	bioset_exit(&erofs_bioset);
+}

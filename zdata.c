@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * zdata.c - encoded extents of a read request: where their bytes are read to,
+ * decoding them, scratch memory, the stash, and the shrinker.
+ *
+ * In place: the encoded bytes of an extent are read into the last pages that
+ * the extent itself will fill, so that they end at a page end, and are decoded
+ * from there into the same pages.  Documentation/design.md proves why that is
+ * safe; in short:
+ *  - regions ascend and don't overlap (erofs_rq.floor), and a region begins at
+ *    or behind its extent's first byte, so nothing decoded earlier is hit;
+ *  - what lies between the end of the extent and the page end belongs to the
+ *    next extents, which are decoded later;
+ *  - the decoder never writes outside the extent, and the distance between the
+ *    end of the input and the end of the output is checked against its margin.
+ * Input and output are always seen through one mapping.
+ */
+#include <linux/vmalloc.h>
+#include <linux/hash.h>
+#include <linux/shrinker.h>
+#include "internal.h"
+#include "request.h"
+#include "decompressor.h"
+
+/* ---- scratch memory: a few buffers per CPU that outlive a request ---------- */
+
+#define Z_EROFS_SCRATCH_MAX	(256 * 1024)	/* larger ones are not kept */
+
+struct z_erofs_scratch {
+	u32 size;
+	u8 data[] __aligned(16);
+};
+
+static DEFINE_PER_CPU(struct z_erofs_scratch *, z_erofs_scratch[2]);
+
+static struct z_erofs_scratch *z_erofs_scratch_get(int which, u32 size)
+{
+	struct z_erofs_scratch *s = xchg(raw_cpu_ptr(&z_erofs_scratch[which]), NULL);
+
+	if (likely(s && s->size >= size))
+		return s;
+	kvfree(s);
+	size = max_t(u32, roundup_pow_of_two(size), 16 * 1024);
+	s = kvmalloc(sizeof(*s) + size, GFP_NOFS | __GFP_NOWARN);
+	if (s)
+		s->size = size;
+	return s;
+}
+
+static void z_erofs_scratch_put(int which, struct z_erofs_scratch *s)
+{
+	if (s && s->size <= Z_EROFS_SCRATCH_MAX)
+		s = xchg(raw_cpu_ptr(&z_erofs_scratch[which]), s);
+	kvfree(s);
+}
+
+static unsigned long z_erofs_scratch_drop(void)
+{
+	unsigned long n = 0;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < 2; i++) {
+			struct z_erofs_scratch *s;
+
+			s = xchg(per_cpu_ptr(&z_erofs_scratch[i], cpu), NULL);
+			n += !!s;
+			kvfree(s);
+		}
+	return n;
+}
+
+/* ---- stash: what was decoded beyond the end of a request -------------------- */
+
+/**
+ * struct erofs_stash - the rest of an extent
+ * @nid: the file
+ * @pos: file offset of data[0]; the request that continues begins there
+ * @len: bytes
+ * @data: decoded bytes
+ *
+ * A slot holds one; whoever takes it out with xchg() owns it.
+ */
+struct erofs_stash {
+	u64 nid;
+	u64 pos;
+	u32 len;
+	u8 data[];
+};
+
+static struct erofs_stash **z_erofs_stash_slot(struct erofs_sb_info *sbi, u64 nid)
+{
+	return &sbi->stash[hash_64(nid, ilog2(EROFS_STASH_SLOTS))];
+}
+
+bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	u64 nid = EROFS_I(rq->inode)->d.nid;
+	struct erofs_stash **slot = z_erofs_stash_slot(rq->sbi, nid);
+	struct erofs_stash *st = READ_ONCE(*slot);
+
+	if (!st)
+		return false;
+	st = xchg(slot, NULL);
+	if (!st)
+		return false;
+	if (st->nid != nid || st->pos != rq->pos) {
+		if (cmpxchg(slot, NULL, st))
+			kfree(st);
+		return false;
+	}
+	xt->la = st->pos;
+	xt->lend = st->pos + st->len;
+	xt->how = EROFS_XT_STASH;
+	xt->buf = st;
+	rq->work_needed = true;
+	erofs_stat_add(rq->sbi, EROFS_STAT_STASH_HIT, 1);
+	return true;
+}
+
+void z_erofs_stash_copy(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	struct erofs_stash *st = xt->buf;
+
+	erofs_rq_copy_in(rq, xt->la, st->data, erofs_xt_to(rq, xt) - xt->la);
+	kfree(st);
+}
+
+static void z_erofs_stash_put(struct erofs_rq *rq, const void *data, u32 len)
+{
+	struct erofs_stash *st = kmalloc(sizeof(*st) + len, GFP_NOWAIT | __GFP_NOWARN);
+
+	if (!st)
+		return;
+	st->nid = EROFS_I(rq->inode)->d.nid;
+	st->pos = rq->end;
+	st->len = len;
+	memcpy(st->data, data, len);
+	kfree(xchg(z_erofs_stash_slot(rq->sbi, st->nid), st));
+}
+
+unsigned long z_erofs_stash_drop(struct erofs_sb_info *sbi)
+{
+	unsigned long bytes = 0;
+	int i;
+
+	for (i = 0; i < EROFS_STASH_SLOTS; i++) {
+		struct erofs_stash *st = xchg(&sbi->stash[i], NULL);
+
+		if (st)
+			bytes += sizeof(*st) + st->len;
+		kfree(st);
+	}
+	return bytes;
+}
+
+/* ---- planning --------------------------------------------------------------- */
+
+int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align)
+{
+	u64 pgend = round_up(xt->lend, PAGE_SIZE);
+	u64 low = max(xt->la, rq->floor);
+
+	/* interlaced: the first piece of the output must not touch the input */
+	if (xt->flags & EROFS_MAP_INTERLACED)
+		low = max(low, round_up(xt->la, rq->sbi->s.blksz));
+	if (xt->la >= rq->start && pgend <= rq->end && pgend - rq->start >= xt->alen &&
+	    pgend - xt->alen >= low) {
+		xt->rpos = pgend - xt->alen;
+		xt->how = EROFS_XT_INPLACE;
+		rq->floor = pgend;
+		return 0;
+	}
+	xt->buf = kvmalloc(xt->alen, GFP_NOFS | __GFP_NOWARN);
+	if (!xt->buf)
+		return -ENOMEM;
+	xt->how = EROFS_XT_BOUNCE;
+	rq->bounced += xt->alen;
+	return 0;
+}
+
+/* ---- finishing ---------------------------------------------------------------- */
+
+/* move bytes inside the request to a lower or equal position */
+static void z_erofs_rq_move(struct erofs_rq *rq, u64 to, u64 from, u64 len)
+{
+	while (len) {
+		u32 n = min3(len, (u64)(PAGE_SIZE - offset_in_page(to)),
+			     (u64)(PAGE_SIZE - offset_in_page(from)));
+
+		memmove(erofs_rq_addr(rq, to), erofs_rq_addr(rq, from), n);
+		to += n;
+		from += n;
+		len -= n;
+	}
+}
+
+/* bytes [from, from + len) of the pcluster go to file position @to */
+static void z_erofs_plain_piece(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src,
+				u64 to, u64 from, u64 len)
+{
+	u64 wend = erofs_xt_to(rq, xt), wstart = erofs_xt_from(rq, xt);
+
+	if (to < wstart) {
+		u64 cut = min(wstart - to, len);
+
+		to += cut;
+		from += cut;
+		len -= cut;
+	}
+	if (to >= wend)
+		return;
+	len = min(len, wend - to);
+	if (src)
+		erofs_rq_copy_in(rq, to, src + from, len);
+	else
+		z_erofs_rq_move(rq, to, xt->rpos + xt->skip + from, len);
+}
+
+static int z_erofs_plain(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src)
+{
+	u64 len = xt->lend - xt->la;
+	u64 first;
+
+	erofs_stat_add(rq->sbi, EROFS_STAT_PLAIN, 1);
+	if (!(xt->flags & EROFS_MAP_INTERLACED)) {
+		z_erofs_plain_piece(rq, xt, src, xt->la, 0, len);
+		return 0;
+	}
+	/* section 11.10: byte k is at (k - first) mod plen */
+	first = rq->sbi->s.blksz - (xt->la & (rq->sbi->s.blksz - 1));
+	z_erofs_plain_piece(rq, xt, src, xt->la, xt->plen - first, min(first, len));
+	if (len > first)
+		z_erofs_plain_piece(rq, xt, src, xt->la + first, 0, len - first);
+	return 0;
+}
+
+/* read [xt) from the packed file, whose own pages hold it decoded */
+static int z_erofs_fragment(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 pos = xt->pa + (from - xt->la);
+	struct erofs_metabuf b;
+	int err = 0;
+
+	if (WARN_ON_ONCE(!rq->sbi->packed || rq->inode == rq->sbi->packed))
+		return -EFSCORRUPTED;
+	erofs_metabuf_inode(&b, rq->sbi->packed);
+	while (from < to && !err) {
+		u32 n = min_t(u64, to - from, PAGE_SIZE - offset_in_page(from));
+
+		err = erofs_meta_read(&b.m, pos, erofs_rq_addr(rq, from), n);
+		from += n;
+		pos += n;
+		if (fatal_signal_pending(current))
+			err = err ?: -EINTR;
+		cond_resched();
+	}
+	erofs_fault_report(rq->inode->i_sb, true, EROFS_I(rq->inode)->d.nid, err, &b.m.fault);
+	erofs_metabuf_put(&b);
+	return err;
+}
+
+static int z_erofs_bad(struct erofs_rq *rq, struct erofs_xt *xt, const char *what)
+{
+	struct erofs_fault f;
+	int err = erofs_fault_set(&f, -EFSCORRUPTED, what, xt->la, xt->pa);
+
+	erofs_fault_report(rq->inode->i_sb, true, EROFS_I(rq->inode)->d.nid, err, &f);
+	return err;
+}
+
+static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src)
+{
+	struct erofs_sb_info *sbi = rq->sbi;
+	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	bool left = xt->alg == Z_EROFS_COMPRESSION_LZ4 && sbi->s.lz4_left_aligned;
+	struct z_erofs_scratch *sscr = NULL, *dscr = NULL;
+	enum erofs_stat how = EROFS_STAT_DIRECT;
+	u64 inpos = xt->rpos + xt->skip;	/* file position of the input, INPLACE */
+	u32 srclen = xt->plen;
+	void *vmap = NULL;
+	u32 vpages = 0;
+	bool partial, keep;
+	u32 dlen, pad;
+	u8 *dst;
+	int err;
+
+	keep = rq->seq && xt->lend > to && to == rq->end && xt->lend - to <= EROFS_STASH_MAX;
+	if (keep)
+		to = xt->lend;
+	dlen = to - xt->la;
+	partial = (xt->flags & EROFS_MAP_PARTIAL) || to < xt->lend || left;
+
+	/* where to: the pages themselves if they are one piece, else scratch or a mapping */
+	if (likely(from == xt->la && !keep && erofs_rq_contig(rq, from, to))) {
+		dst = erofs_rq_addr(rq, from);
+	} else if (dlen > Z_EROFS_SCRATCH_MAX && from == xt->la && !keep) {
+		u32 i = (from - rq->start) >> PAGE_SHIFT;
+
+		vpages = ((to - 1 - rq->start) >> PAGE_SHIFT) - i + 1;
+		vmap = vm_map_ram(rq->pages + i, vpages, NUMA_NO_NODE);
+		if (!vmap)
+			return -ENOMEM;
+		dst = vmap + offset_in_page(from);
+	} else {
+		dscr = z_erofs_scratch_get(1, dlen);
+		if (!dscr)
+			return -ENOMEM;
+		dst = dscr->data;
+		how = EROFS_STAT_BOUNCE;
+	}
+
+	/* where from */
+	if (xt->how == EROFS_XT_INPLACE) {
+		bool one = erofs_rq_contig(rq, inpos, inpos + srclen);
+		bool safe = dscr ||	/* output is elsewhere */
+			    (xt->alg == Z_EROFS_COMPRESSION_LZ4 && !partial &&
+			     inpos + srclen >= to + Z_EROFS_LZ4_INPLACE_MARGIN(srclen));
+
+		if (vmap) {
+			src = vmap + offset_in_page(from) + (inpos - from);
+			one = true;
+		} else if (one) {
+			src = erofs_rq_addr(rq, inpos);
+			/* two pieces of the page cache are one mapping only if nothing gapes */
+			if (!dscr && safe)
+				safe = erofs_rq_contig(rq, from, inpos + srclen);
+		}
+		if (!one || !safe) {
+			u64 p = inpos;
+			u8 *s;
+
+			sscr = z_erofs_scratch_get(0, srclen);
+			if (!sscr) {
+				err = -ENOMEM;
+				goto out;
+			}
+			for (s = sscr->data; p < inpos + srclen;) {
+				u32 n = min_t(u64, inpos + srclen - p,
+					      PAGE_SIZE - offset_in_page(p));
+
+				memcpy(s, erofs_rq_addr(rq, p), n);
+				s += n;
+				p += n;
+			}
+			src = sscr->data;
+			how = EROFS_STAT_BOUNCE;
+		} else if (!dscr) {
+			how = EROFS_STAT_INPLACE;
+		}
+	}
+
+	pad = 0;
+	if (!left) {
+		u32 max = min_t(u64, srclen, sbi->s.blksz - (xt->pa & (sbi->s.blksz - 1)));
+
+		while (pad < max && !src[pad])
+			pad++;
+		if (pad == max) {
+			err = z_erofs_bad(rq, xt, "cluster holds nothing but zeros");
+			goto out;
+		}
+	}
+	err = z_erofs_decode(xt->alg, &sbi->dec, src + pad, srclen - pad, dst, dlen, partial);
+	if (err) {
+		if (err == -EFSCORRUPTED)
+			z_erofs_bad(rq, xt, "cluster does not decode");
+		goto out;
+	}
+	erofs_stat_add(sbi, how, 1);
+	erofs_stat_add(sbi, EROFS_STAT_BYTES_OUT, dlen);
+	if (dscr) {
+		u64 end = min(to, rq->end);
+
+		erofs_rq_copy_in(rq, from, dst + (from - xt->la), end - from);
+		if (keep)
+			z_erofs_stash_put(rq, dst + (end - xt->la), to - end);
+	}
+out:
+	if (vmap) {
+		flush_kernel_vmap_range(vmap, vpages << PAGE_SHIFT);
+		vm_unmap_ram(vmap, vpages);
+	}
+	z_erofs_scratch_put(0, sscr);
+	z_erofs_scratch_put(1, dscr);
+	return err;
+}
+
+int z_erofs_xt_finish(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	struct erofs_metabuf b;
+	const u8 *src = NULL;
+	int err;
+
+	if (xt->how == EROFS_XT_FRAGMENT)
+		return z_erofs_fragment(rq, xt);
+	if (xt->how == EROFS_XT_INLINE) {
+		err = erofs_metabuf_nid(&b, rq->inode->i_sb, EROFS_I(rq->inode)->d.nid);
+		if (err)
+			return err;
+		src = erofs_meta_ptr(&b.m, xt->pa, xt->plen);
+		if (IS_ERR(src)) {
+			err = PTR_ERR(src);
+			goto out;
+		}
+	} else if (xt->how == EROFS_XT_BOUNCE) {
+		if (is_vmalloc_addr(xt->buf))
+			invalidate_kernel_vmap_range(xt->buf, xt->alen);
+		src = xt->buf + xt->skip;
+	}
+	if (xt->flags & EROFS_MAP_ENCODED)
+		err = z_erofs_decode_xt(rq, xt, src);
+	else
+		err = z_erofs_plain(rq, xt, src);
+out:
+	if (xt->how == EROFS_XT_INLINE)
+		erofs_metabuf_put(&b);
+	return err;
+}
+
+/* ---- shrinker -------------------------------------------------------------------- */
+
+static struct shrinker *z_erofs_shrinker;
+
+/* objects are scratch buffers and idle decoders */
+static unsigned long z_erofs_shrink_count(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned long n = z_erofs_pool_count();
+	int cpu, i;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < 2; i++)
+			n += !!READ_ONCE(*per_cpu_ptr(&z_erofs_scratch[i], cpu));
+	return n ?: SHRINK_EMPTY;
+}
+
+static unsigned long z_erofs_shrink_scan(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned long n = z_erofs_scratch_drop();
+
+	n += z_erofs_pool_shrink(sc->nr_to_scan);
+	return n ?: SHRINK_STOP;
+}
+
+int z_erofs_init(void)
+{
+	int err;
+
+	z_erofs_shrinker = erofs_compat_shrinker_alloc();
+	if (!z_erofs_shrinker)
+		return -ENOMEM;
+	z_erofs_shrinker->count_objects = z_erofs_shrink_count;
+	z_erofs_shrinker->scan_objects = z_erofs_shrink_scan;
+	z_erofs_shrinker->seeks = DEFAULT_SEEKS;
+	err = erofs_compat_shrinker_register(z_erofs_shrinker);
+	if (err)
+		erofs_compat_shrinker_free(z_erofs_shrinker);
+	return err;
+}
+
+void z_erofs_exit(void)
+{
+	erofs_compat_shrinker_free(z_erofs_shrinker);
+	z_erofs_scratch_drop();
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/pagecache.h - page cache lookups of the newest kernel on older ones. */
+/* compat/pagecache.h - page cache interfaces of the newest kernel on older ones. */
 #ifndef EROFS_COMPAT_PAGECACHE_H
 #define EROFS_COMPAT_PAGECACHE_H
 
@@ -22,6 +22,38 @@ static inline struct folio *erofs_compat_filemap_get_folio(struct address_space 
 }
 
 #define filemap_get_folio	erofs_compat_filemap_get_folio
+#endif
+
+/* Linux 6.7: end of a read in one call */
+#ifndef HAVE_FOLIO_END_READ
+static inline void folio_end_read(struct folio *folio, bool success)
+{
+	if (likely(success))
+		folio_mark_uptodate(folio);
+	folio_unlock(folio);
+}
+#endif
+
+/* Linux 6.8: takes a folio */
+#ifndef HAVE_GENERIC_ERROR_REMOVE_FOLIO
+static inline int generic_error_remove_folio(struct address_space *mapping, struct folio *folio)
+{
+	return generic_error_remove_page(mapping, &folio->page);
+}
+#endif
+
+/* Linux 6.5: reads the page cache into a pipe */
+#ifndef HAVE_FILEMAP_SPLICE_READ
+#define filemap_splice_read	generic_file_splice_read
+#endif
+
+/* Linux 6.17: mapping a file is prepared on a description of the area */
+#ifdef HAVE_GENERIC_FILE_READONLY_MMAP_PREPARE
+#define erofs_compat_mmap		mmap_prepare
+#define erofs_compat_readonly_mmap	generic_file_readonly_mmap_prepare
+#else
+#define erofs_compat_mmap		mmap
+#define erofs_compat_readonly_mmap	generic_file_readonly_mmap
 #endif
 
 #endif /* EROFS_COMPAT_PAGECACHE_H */

@@ -333,12 +333,12 @@ static __always_inline void parse_entries(const struct z_erofs_info *zi, const u
 		r->delta1 = 0;
 		if (r->val & Z_EROFS_LI_D0_CBLKCNT) {
 			r->val &= ~Z_EROFS_LI_D0_CBLKCNT;
-			r->flags = big ? Z_EROFS_REC_CBLKCNT :
-					 Z_EROFS_REC_CBLKCNT | Z_EROFS_REC_BAD;
+			r->flags = Z_EROFS_REC_CBLKCNT;
 			r->delta0 = 1;
-			rel += r->val;
-			if (after_head)
-				rel--;
+			if (!big)
+				r->flags |= Z_EROFS_REC_BAD;
+			else
+				rel += r->val - after_head;
 		} else if (j < v - 1) {
 			r->delta0 = r->val;
 			if (big && r->val <= 1)
@@ -725,8 +725,9 @@ static int ext_find_fixed(const struct erofs_super *s, const struct erofs_inode_
 			  struct z_erofs_cursor *c, u64 off, struct zext *x, u64 *idx,
 			  struct erofs_map *map)
 {
-	const u8 *p;
 	u64 k = off >> zi->lclusterbits;
+	const u8 *p;
+	int err;
 
 	map->la = k << zi->lclusterbits;
 	map->llen = min_t(u64, 1ULL << zi->lclusterbits, d->size - map->la);
@@ -741,14 +742,9 @@ static int ext_find_fixed(const struct erofs_super *s, const struct erofs_inode_
 	x->pstart = 0;
 	if (k == zi->nrec - 1 && (zi->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER))
 		return 0;
-	if (c->idx != k || !k) {
-		int err = ext4_sum(s, zi, m, c, k, &x->pstart);
-
-		if (err)
-			return err;
-	} else {
-		x->pstart = c->pos;
-	}
+	err = ext4_sum(s, zi, m, c, k, &x->pstart);
+	if (err)
+		return err;
 	c->idx = k + 1;
 	c->pos = x->pstart + (x->word & Z_EROFS_EXTENT_PLEN_MASK);
 	return 0;

@@ -6,7 +6,8 @@
  * supplied here under the same name and with the same meaning, or as an
  * erofs_compat_ wrapper where no single name fits.  compat_config.h, written
  * by compat/probe.sh, says what the kernel has.  Both files are included in
- * front of every source file by Kbuild.
+ * front of every source file by Kbuild; compat/pagecache.h holds what only the
+ * read path needs.
  */
 #ifndef EROFS_COMPAT_H
 #define EROFS_COMPAT_H
@@ -163,41 +164,17 @@ static inline void inode_set_cached_link(struct inode *inode, char *link, int li
 #define erofs_compat_xattr_const
 #endif
 
+/* qualifier of kobj_type (6.2, with backports) */
+#ifdef HAVE_KOBJ_TYPE_CONST
+#define erofs_compat_ktype_const	const
+#else
+#define erofs_compat_ktype_const
+#endif
+
 /* handles with 64-bit inode numbers (6.7); elsewhere only we look at the type */
 #ifndef HAVE_FILEID_INO64_GEN
 #define FILEID_INO64_GEN		0x81
 #define FILEID_INO64_GEN_PARENT		0x82
-#endif
-
-/* ---- page cache and file operations ---------------------------------------- */
-
-#ifndef HAVE_FOLIO_END_READ		/* 6.7 */
-static inline void folio_end_read(struct folio *folio, bool success)
-{
-	if (success)
-		folio_mark_uptodate(folio);
-	folio_unlock(folio);
-}
-#endif
-
-#ifndef HAVE_GENERIC_ERROR_REMOVE_FOLIO	/* 6.8 */
-static inline int generic_error_remove_folio(struct address_space *mapping, struct folio *folio)
-{
-	return generic_error_remove_page(mapping, &folio->page);
-}
-#endif
-
-#ifndef HAVE_FILEMAP_SPLICE_READ	/* 6.5 */
-#define filemap_splice_read	generic_file_splice_read
-#endif
-
-/* .erofs_compat_mmap = erofs_compat_readonly_mmap in file_operations (6.17) */
-#ifdef HAVE_GENERIC_FILE_READONLY_MMAP_PREPARE
-#define erofs_compat_mmap		mmap_prepare
-#define erofs_compat_readonly_mmap	generic_file_readonly_mmap_prepare
-#else
-#define erofs_compat_mmap		mmap
-#define erofs_compat_readonly_mmap	generic_file_readonly_mmap
 #endif
 
 /* ---- memory ------------------------------------------------------------------ */

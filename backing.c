@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * backing.c - regular files as backing stores: opening them, and a page cache
+ * for the metadata of those that have none of their own.
+ */
+#include <linux/namei.h>
+#include <linux/uio.h>
+#include <linux/bvec.h>
+#include "internal.h"
+
+struct file *erofs_backing_open(const char *path, bool direct)
+{
+	struct file *file;
+	struct path p;
+	int err;
+
+	err = kern_path(path, LOOKUP_FOLLOW, &p);
+	if (err)
+		return ERR_PTR(err);
+	/* look before opening: opening a device or a FIFO could block or do something */
+	if (S_ISREG(d_inode(p.dentry)->i_mode))
+		file = file_open_root(&p, "", O_RDONLY | O_LARGEFILE | (direct ? O_DIRECT : 0), 0);
+	else
+		file = ERR_PTR(-ENOTBLK);
+	path_put(&p);
+	if (!IS_ERR(file) && !file->f_op->read_iter) {
+		fput(file);
+		return ERR_PTR(-EINVAL);
+	}
+	return file;
+}
+
+/* one page (or what the file has of it) through the file's own read operation */
+static int erofs_backing_read_folio(struct file *unused, struct folio *folio)
+{
+	struct file *file = EROFS_SB(folio->mapping->host->i_sb)->dev.file;
+	size_t got = 0, size = folio_size(folio);
+	struct bio_vec bv = { .bv_page = folio_page(folio, 0), .bv_len = size };
+	struct kiocb kiocb;
+	struct iov_iter iter;
+	ssize_t n = 0;
+
+	iov_iter_bvec(&iter, ITER_DEST, &bv, 1, size);
+	init_sync_kiocb(&kiocb, file);
+	kiocb.ki_pos = folio_pos(folio);
+	while (got < size && kiocb.ki_pos < i_size_read(file_inode(file))) {
+		n = vfs_iocb_iter_read(file, &kiocb, &iter);
+		if (n <= 0)
+			break;
+		got += n;
+	}
+	if (n >= 0 && got < size)
+		folio_zero_segment(folio, got, size);
+	folio_end_read(folio, n >= 0);
+	return n < 0 ? n : 0;
+}
+
+static const struct address_space_operations erofs_backing_aops = {
+	.read_folio	= erofs_backing_read_folio,
+};
+
+int erofs_backing_mapping_init(struct super_block *sb)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(sb);
+	struct address_space *mapping = sbi->dev.file->f_mapping;
+	struct inode *inode;
+
+	/* stacked files have a mapping in name only */
+	if (mapping->a_ops->read_folio) {
+		sbi->dev.mapping = mapping;
+		return 0;
+	}
+	inode = new_inode(sb);
+	if (!inode)
+		return -ENOMEM;
+	inode->i_size = i_size_read(file_inode(sbi->dev.file));
+	inode->i_mapping->a_ops = &erofs_backing_aops;
+	inode_nohighmem(inode);
+	sbi->file_meta = inode;
+	sbi->dev.mapping = inode->i_mapping;
+	return 0;
+}

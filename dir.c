@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dir.c - listing a directory.
+ *
+ * The position of an entry is the byte offset of its record in the directory,
+ * so it never changes.  A "." that isn't stored is listed last, at position
+ * i_size.
+ */
+#include "internal.h"
+
+/* pages that one listing reads at once, in the usual readahead window at most */
+#define EROFS_DIR_RA_PAGES	16
+
+static void erofs_dir_readahead(struct file *file, struct inode *dir, pgoff_t index)
+{
+	struct file_ra_state *ra = &file->f_ra;
+	pgoff_t last = (i_size_read(dir) - 1) >> PAGE_SHIFT;
+
+	if (last && !ra_has_index(ra, index)) {
+		page_cache_sync_readahead(dir->i_mapping, ra, file, index,
+					  min_t(pgoff_t, last - index + 1, EROFS_DIR_RA_PAGES));
+		ra->prev_pos = (loff_t)index << PAGE_SHIFT;
+	}
+}
+
+/*
+ * Entries of one block from ctx->pos on.
+ * Return: 0 when the block is done; 1 when the caller's buffer is full; errno
+ */
+static int erofs_dblk_list(struct inode *dir, struct dir_context *ctx, u64 start,
+			   const struct erofs_dblk *d, struct erofs_fault *f)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(dir->i_sb);
+	u32 i = DIV_ROUND_UP((u32)(ctx->pos - start), sizeof(struct erofs_dirent));
+	struct erofs_dirent_desc de;
+	int err;
+
+	for (; i < d->count; i++) {
+		err = erofs_dblk_entry(d, i, &de, f);
+		if (err)
+			return err;
+		ctx->pos = start + i * sizeof(struct erofs_dirent);
+		if (!dir_emit(ctx, de.name, de.namelen, erofs_nid_to_ino(sbi, de.nid),
+			      fs_ftype_to_dtype(de.ftype)))
+			return 1;
+	}
+	return 0;
+}
+
+static int erofs_iterate(struct file *file, struct dir_context *ctx)
+{
+	struct inode *dir = file_inode(file);
+	struct erofs_inode *ei = EROFS_I(dir);
+	u32 blksz = EROFS_SB(dir->i_sb)->s.blksz;
+	u64 size = i_size_read(dir);
+	struct erofs_metabuf b;
+	int err = 0;
+
+	erofs_metabuf_inode(&b, dir);
+	while (ctx->pos < size) {
+		u64 start = round_down((u64)ctx->pos, blksz);
+		u32 len = min_t(u64, blksz, size - start);
+		struct erofs_dblk d;
+		const void *p;
+
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		erofs_dir_readahead(file, dir, start >> PAGE_SHIFT);
+		p = erofs_meta_ptr(&b.m, start, len);
+		err = IS_ERR(p) ? PTR_ERR(p) : erofs_dblk_init(&d, p, len, blksz, &b.m.fault);
+		if (!err)
+			err = erofs_dblk_list(dir, ctx, start, &d, &b.m.fault);
+		if (err)
+			break;
+		ctx->pos = start + len;
+		cond_resched();
+	}
+	if (err < 0)
+		erofs_fault_report(dir->i_sb, true, ei->d.nid, err, &b.m.fault);
+	erofs_metabuf_put(&b);
+	if (err)
+		return min(err, 0);
+	if (ei->d.dot_omitted && ctx->pos == size && dir_emit_dot(file, ctx))
+		ctx->pos = size + 1;
+	return 0;
+}
+
+const struct file_operations erofs_dir_fops = {
+	.llseek		= generic_file_llseek,
+	.read		= generic_read_dir,
+	.iterate_shared	= erofs_iterate,
+	.setlease	= generic_setlease,
+	.unlocked_ioctl	= erofs_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= compat_ptr_ioctl,
+#endif
+};

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * namei.c - names and file handles: lookup in a directory, and going from a
+ * handle back to a dentry.  What is inside a directory block is dirent.c's.
+ */
+#include <linux/exportfs.h>
+#include "internal.h"
+
+/* make the directory block at @blk available */
+static int erofs_dblk_load(struct erofs_metabuf *b, u32 blksz, u64 blk, struct erofs_dblk *d)
+{
+	u64 pos = blk * blksz;
+	u32 len = min_t(u64, blksz, b->m.size - pos);
+	const void *p = erofs_meta_ptr(&b->m, pos, len);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	return erofs_dblk_init(d, p, len, blksz, &b->m.fault);
+}
+
+/* the last block whose first name isn't behind the wanted one can have it (section 8.2) */
+static int erofs_dir_find(struct erofs_metabuf *b, const struct erofs_super *s,
+			  const struct qstr *name, struct erofs_dirent_desc *de)
+{
+	u64 lo = 0, hi = (b->m.size + s->blksz - 1) >> s->blkszbits;
+	struct erofs_dblk d;
+	int err, cmp;
+
+	while (hi - lo > 1) {
+		u64 mid = lo + (hi - lo) / 2;
+
+		err = erofs_dblk_load(b, s->blksz, mid, &d);
+		if (!err)
+			err = erofs_dblk_entry(&d, 0, de, &b->m.fault);
+		if (err)
+			return err;
+		cmp = erofs_name_cmp(name->name, name->len, de->name, de->namelen);
+		if (!cmp)
+			return 0;
+		if (cmp < 0)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	err = erofs_dblk_load(b, s->blksz, lo, &d);
+	if (err)
+		return err;
+	return erofs_dblk_find(&d, name->name, name->len, de, &cmp, &b->m.fault);
+}
+
+int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype)
+{
+	struct erofs_dirent_desc de;
+	struct erofs_metabuf b;
+	int err;
+
+	if (!i_size_read(dir))
+		return -ENOENT;
+	erofs_metabuf_inode(&b, dir);
+	err = erofs_dir_find(&b, &EROFS_SB(dir->i_sb)->s, name, &de);
+	if (!err) {
+		*nid = de.nid;
+		*ftype = de.ftype;
+	} else if (err != -ENOENT) {
+		erofs_fault_report(dir->i_sb, true, EROFS_I(dir)->d.nid, err, &b.m.fault);
+	}
+	erofs_metabuf_put(&b);
+	return err;
+}
+
+static struct dentry *erofs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
+{
+	struct inode *inode = NULL;
+	u64 nid;
+	u8 ftype;
+	int err;
+
+	if (dentry->d_name.len > EROFS_NAME_LEN)
+		return ERR_PTR(-ENAMETOOLONG);
+	err = erofs_namei(dir, &dentry->d_name, &nid, &ftype);
+	if (!err)
+		inode = erofs_iget(dir->i_sb, nid);
+	else if (err != -ENOENT)
+		return ERR_PTR(err);
+	return d_splice_alias(inode, dentry);
+}
+
+const struct inode_operations erofs_dir_iops = {
+	.lookup		= erofs_lookup,
+	.getattr	= erofs_getattr,
+	.listxattr	= erofs_listxattr,
+	.get_inode_acl	= erofs_get_acl,
+	.fiemap		= erofs_fiemap,
+};
+
+/*
+ * Handles: nid low, nid high, generation (always 0), and the same three words
+ * for the parent if one is wanted.
+ */
+#define EROFS_FH_WORDS	3
+
+static int erofs_encode_fh(struct inode *inode, u32 *fh, int *max_len, struct inode *parent)
+{
+	int len = parent ? 2 * EROFS_FH_WORDS : EROFS_FH_WORDS;
+	u64 nid = EROFS_I(inode)->d.nid;
+
+	if (*max_len < len) {
+		*max_len = len;
+		return FILEID_INVALID;
+	}
+	*max_len = len;
+	fh[0] = lower_32_bits(nid);
+	fh[1] = upper_32_bits(nid);
+	fh[2] = inode->i_generation;
+	if (!parent)
+		return FILEID_INO64_GEN;
+	nid = EROFS_I(parent)->d.nid;
+	fh[3] = lower_32_bits(nid);
+	fh[4] = upper_32_bits(nid);
+	fh[5] = parent->i_generation;
+	return FILEID_INO64_GEN_PARENT;
+}
+
+static struct dentry *erofs_fh_to(struct super_block *sb, const u32 *raw)
+{
+	struct inode *inode;
+
+	if (raw[2])
+		return ERR_PTR(-ESTALE);
+	inode = erofs_iget(sb, raw[0] | (u64)raw[1] << 32);
+	/* the handle is from somewhere else, so nothing is known to be damaged */
+	if (IS_ERR(inode) && PTR_ERR(inode) != -ENOMEM)
+		return ERR_PTR(-ESTALE);
+	return d_obtain_alias(inode);
+}
+
+static struct dentry *erofs_fh_to_dentry(struct super_block *sb, struct fid *fid, int fh_len,
+					 int fh_type)
+{
+	if ((fh_type != FILEID_INO64_GEN && fh_type != FILEID_INO64_GEN_PARENT) ||
+	    fh_len < EROFS_FH_WORDS)
+		return NULL;
+	return erofs_fh_to(sb, fid->raw);
+}
+
+static struct dentry *erofs_fh_to_parent(struct super_block *sb, struct fid *fid, int fh_len,
+					 int fh_type)
+{
+	if (fh_type != FILEID_INO64_GEN_PARENT || fh_len < 2 * EROFS_FH_WORDS)
+		return NULL;
+	return erofs_fh_to(sb, fid->raw + EROFS_FH_WORDS);
+}
+
+static struct dentry *erofs_get_parent(struct dentry *child)
+{
+	static const struct qstr dotdot = QSTR_INIT("..", 2);
+	struct inode *inode;
+	u64 nid;
+	u8 ftype;
+	int err;
+
+	err = erofs_namei(d_inode(child), &dotdot, &nid, &ftype);
+	if (err)
+		return ERR_PTR(err);
+	inode = erofs_iget(child->d_sb, nid);
+	if (!IS_ERR(inode) && !S_ISDIR(inode->i_mode)) {
+		iput(inode);
+		return ERR_PTR(-EFSCORRUPTED);
+	}
+	return d_obtain_alias(inode);
+}
+
+const struct export_operations erofs_export_ops = {
+	.encode_fh	= erofs_encode_fh,
+	.fh_to_dentry	= erofs_fh_to_dentry,
+	.fh_to_parent	= erofs_fh_to_parent,
+	.get_parent	= erofs_get_parent,
+};

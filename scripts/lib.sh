@@ -163,9 +163,11 @@ unpack_closure() {
 		die "packages could not be fetched: $*"
 	fi
 	for deb in "$arch"/*.deb; do
-		# -x keeps directories that are symbolic links, so the merged
-		# /usr layout of the target stays whole.
-		dpkg-deb -x "$deb" "$dir" || die "cannot unpack ${deb##*/}"
+		# tar, because dpkg-deb -x would replace the links of a merged
+		# /usr by directories.
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -x -C "$dir" --keep-directory-symlink --no-same-owner ||
+			die "cannot unpack ${deb##*/}"
 	done
 	rm -rf "$arch"
 }

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# guest-lib.sh - for the cases: ". $T/guest-lib.sh".  Works in QEMU guests
+# (busybox and dash) and in User Mode Linux (the host's programs).
+
+PASSED=0
+FAILED=0
+
+# ok NAME / not_ok NAME REASON: one result
+ok() { PASSED=$((PASSED + 1)); echo "ok $1"; }
+not_ok() { FAILED=$((FAILED + 1)); echo "not ok $1 - $2"; }
+
+# check NAME COMMAND...: a result from the command's status
+check() {
+	_n=$1
+	shift
+	if "$@" >"/tmp/check.out" 2>&1; then
+		ok "$_n"
+	else
+		not_ok "$_n" "$* ended with status $?: $(tail -n 1 /tmp/check.out)"
+	fi
+}
+
+# refuse NAME COMMAND...: the command must fail
+refuse() {
+	_n=$1
+	shift
+	if "$@" >"/tmp/check.out" 2>&1; then not_ok "$_n" "$* succeeded"; else ok "$_n"; fi
+}
+
+# disk N: the N-th disk, counted from 1
+disk() {
+	_i=$1
+	# shellcheck disable=SC2086  # a list of words
+	set -- $DISKS
+	shift $((_i - 1))
+	echo "$1"
+}
+
+load() { insmod "$T/erofs.ko" "$@"; }
+
+# Unmount and unload: a leaked reference shows here.
+unload() {
+	rmmod erofs
+}
+
+# In UML kernel modules of the distribution are built in.
+need_module() { [ "$VM" = uml ] || /sbin/modprobe "$@"; }
+
+drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
+
+# Last line of a case: fails if a check failed or none was made.
+finish() {
+	[ "$FAILED" = 0 ] && [ "$PASSED" != 0 ]
+	exit
+}

@@ -152,13 +152,13 @@ def add_sizes(t, top, sizes, kinds):
             t.file(f"{top}/{kind}-{size}", data(f"{top}{kind}{size}", size))
 
 
-def add_names(t, top):
+def add_names(t, top, longest):
     t.dir(top)
     for c in range(1, 256):
         if c not in (ord("/"), ord(".")):
             t.file(os.fsencode(top) + b"/" + bytes([c]))
-    for name in ("...", "..x", ".hidden", "-dash", "!", "a", "aa", "aaa", "ab", "b" * 254, "b" * 255,
-                 "c" * 255, "\u00e9t\u00e9", "\u65e5\u672c", " space ", "new\nline", "tab\t", "back\\slash"):
+    for name in ("...", "..x", ".hidden", "-dash", "!", "a", "aa", "aaa", "ab", "b" * (longest - 1), "b" * longest,
+                 "c" * longest, "\u00e9t\u00e9", "\u65e5\u672c", " space ", "new\nline", "tab\t", "back\\slash"):
         if len(name) > 1:
             t.file(f"{top}/{name}", name.encode()[:7])
     every = bytes(c for c in range(1, 256) if c != ord("/"))
@@ -239,7 +239,7 @@ def add_xattrs(t, top, large=False):
     t.file(f"{top}/acl-dir/child", b"c")
 
 
-def tree_small(t):
+def tree_small(t, longest=255):
     """Every kind of object and every border, about 3 MB."""
     t.dir("", mode=0o755, xattrs={"user.root": b"root directory"})
     edge = []
@@ -249,7 +249,7 @@ def tree_small(t):
                                      [12287, 12288, 12289, 20000, 65535, 65536, 65537])), ["text"])
     add_sizes(t, "noise", [1, 511, 4095, 4096, 4097, 8193, 16385, 65536, 70001], ["noise"])
     add_sizes(t, "other", [4096, 8192, 9000, 65536, 100000], ["zero", "rep", "mix"])
-    add_names(t, "names")
+    add_names(t, "names", longest)
     add_links(t, "links")
     add_special(t, "special")
     add_owners(t, "owners")
@@ -278,6 +278,11 @@ def tree_small(t):
     t.link("data/third-name", "links/first")
 
 
+def tree_small15(t):
+    """The same for mkfs.erofs 1.5, which mishandles names of 255 bytes."""
+    tree_small(t, 254)
+
+
 def tree_big(t):
     """Large files and large directories, about 30 MB."""
     t.dir("")
@@ -301,12 +306,19 @@ def tree_big(t):
     t.file(deep + "/bottom", b"here")
 
 
-def tree_sparse(t):
-    """Holes, sizes above 4 GiB, chunk tables behind xattrs of every alignment."""
+def tree_giant(t):
+    """A sparse file of more than 4 GiB and one that is a single hole."""
     t.dir("")
     end = 5 << 30
     t.sparse("five-gib", end, {0: noise("s0", 5000), (4 << 30) - 10: words("s1", 4103),
                                (4 << 30) + 4093: noise("s2", 20000), end - 3: b"end"})
+    t.sparse("hole-6g", 6 << 30, {})
+    t.file("small", b"beside them")
+
+
+def tree_sparse(t):
+    """Holes, and chunk tables behind xattrs of every alignment."""
+    t.dir("")
     t.sparse("hole-1m", 1 << 20, {})
     t.sparse("hole-4097", 4097, {})
     t.sparse("hole-end", 300000, {0: words("he", 9000)})

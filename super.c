@@ -33,7 +33,7 @@ void erofs_msg(const struct super_block *sb, const char *level, const char *fmt,
 	va_start(args, fmt);
 	vaf.fmt = fmt;
 	vaf.va = &args;
-	printk("%s" EROFS_FSNAME " (%s): %pV\n", level, sb->s_id, &vaf);
+	_printk("%s" EROFS_FSNAME " (%s): %pV\n", level, sb->s_id, &vaf);
 	va_end(args);
 }
 
@@ -63,12 +63,25 @@ void erofs_fault_report(struct super_block *sb, bool has_nid, u64 nid, int err,
  * Why a mount failed, to the kernel log and to the log of whoever called
  * fsopen().  Somebody who tries one file system after the other gets no line.
  */
-#define erofs_mount_err(sb, fc, fmt, ...) do { \
-	if (!((fc)->sb_flags & SB_SILENT)) \
-		erofs_err(sb, fmt, ##__VA_ARGS__); \
-	if ((fc)->log.log) \
-		errorfc(fc, fmt, ##__VA_ARGS__); \
-} while (0)
+static __printf(3, 4) void erofs_mount_err(struct super_block *sb, struct fs_context *fc,
+					   const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	if (!(fc->sb_flags & SB_SILENT)) {
+		va_start(args, fmt);
+		vaf.va = &args;
+		erofs_err(sb, "%pV", &vaf);
+		va_end(args);
+	}
+	if (fc->log.log) {
+		va_start(args, fmt);
+		vaf.va = &args;
+		errorfc(fc, "%pV", &vaf);
+		va_end(args);
+	}
+}
 
 static int erofs_mount_fault(struct super_block *sb, struct fs_context *fc, int err,
 			     struct erofs_fault *f)
@@ -88,7 +101,9 @@ static int erofs_mount_fault(struct super_block *sb, struct fs_context *fc, int 
  * struct erofs_mount_ctx - options of one mount or remount
  * @opts: what will be in effect
  * @set: bits EROFS_SET_*: what was given and can't be changed later
- * @paths: device= in the order given; @nr_paths of @max_paths are used
+ * @nr_paths: devices given
+ * @max_paths: room in @paths
+ * @paths: device= in the order given
  */
 struct erofs_mount_ctx {
 	struct erofs_opts opts;
@@ -102,8 +117,13 @@ struct erofs_mount_ctx {
 #define EROFS_SET_DIRECT_IO	0x02
 
 enum {
-	Opt_user_xattr, Opt_acl, Opt_cache_strategy, Opt_device, Opt_fsoffset, Opt_directio,
-	Opt_errors,
+	OPT_USER_XATTR,
+	OPT_ACL,
+	OPT_CACHE_STRATEGY,
+	OPT_DEVICE,
+	OPT_FSOFFSET,
+	OPT_DIRECTIO,
+	OPT_ERRORS,
 };
 
 static const struct constant_table erofs_cache_names[] = {
@@ -120,13 +140,13 @@ static const struct constant_table erofs_errors_names[] = {
 };
 
 static const struct fs_parameter_spec erofs_fs_parameters[] = {
-	fsparam_flag_no("user_xattr",	Opt_user_xattr),
-	fsparam_flag_no("acl",		Opt_acl),
-	fsparam_enum("cache_strategy",	Opt_cache_strategy, erofs_cache_names),
-	fsparam_string("device",	Opt_device),
-	fsparam_u64("fsoffset",		Opt_fsoffset),
-	fsparam_flag("directio",	Opt_directio),
-	fsparam_enum("errors",		Opt_errors, erofs_errors_names),
+	fsparam_flag_no("user_xattr",	OPT_USER_XATTR),
+	fsparam_flag_no("acl",		OPT_ACL),
+	fsparam_enum("cache_strategy",	OPT_CACHE_STRATEGY, erofs_cache_names),
+	fsparam_string("device",	OPT_DEVICE),
+	fsparam_u64("fsoffset",		OPT_FSOFFSET),
+	fsparam_flag("directio",	OPT_DIRECTIO),
+	fsparam_enum("errors",		OPT_ERRORS, erofs_errors_names),
 	{ }
 };
 
@@ -161,30 +181,30 @@ static int erofs_fc_parse_param(struct fs_context *fc, struct fs_parameter *para
 	if (opt < 0)
 		return opt;
 	switch (opt) {
-	case Opt_user_xattr:
+	case OPT_USER_XATTR:
 		flag = EROFS_OPT_XATTR_USER;
 		break;
-	case Opt_acl:
+	case OPT_ACL:
 		if (!IS_ENABLED(CONFIG_FS_POSIX_ACL) && !res.negated)
 			return invalfc(fc, "this kernel has no POSIX ACLs");
 		flag = EROFS_OPT_POSIX_ACL;
 		break;
-	case Opt_cache_strategy:
+	case OPT_CACHE_STRATEGY:
 		ctx->opts.cache = res.uint_32;
 		return 0;
-	case Opt_device:
+	case OPT_DEVICE:
 		return erofs_add_device(fc, param);
-	case Opt_fsoffset:
+	case OPT_FSOFFSET:
 		if (res.uint_64 & (BIT(EROFS_MIN_BLKSZBITS) - 1))
 			return invalfc(fc, "fsoffset is not a multiple of the block size");
 		ctx->opts.fsoffset = res.uint_64;
 		ctx->set |= EROFS_SET_FSOFFSET;
 		return 0;
-	case Opt_directio:
+	case OPT_DIRECTIO:
 		ctx->opts.flags |= EROFS_OPT_DIRECT_IO;
 		ctx->set |= EROFS_SET_DIRECT_IO;
 		return 0;
-	case Opt_errors:
+	case OPT_ERRORS:
 		ctx->opts.flags &= ~EROFS_OPT_PANIC;
 		ctx->opts.flags |= res.uint_32;
 		return 0;

@@ -24,6 +24,7 @@
 #include <linux/fs_context.h>
 #include <linux/blkdev.h>
 #include <linux/exportfs.h>
+#include <linux/kobject.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/shrinker.h>
@@ -31,6 +32,9 @@
 #include <linux/uuid.h>
 #ifdef HAVE_FILELOCK_H
 #include <linux/filelock.h>
+#endif
+#ifdef HAVE_BLK_PLUG_H
+#include <linux/blk_plug.h>
 #endif
 
 /* ---- mounting and devices -------------------------------------------------- */
@@ -68,8 +72,8 @@ static inline struct address_space *erofs_compat_bdev_mapping(struct block_devic
  * Open a block device for reading; @holder may claim it more than once.
  * @keep is what erofs_compat_bdev_close() wants back (6.9: devices are files).
  */
-static inline struct block_device *erofs_compat_bdev_open(const char *path, void *holder,
-							   struct file **keep)
+static inline struct block_device *
+erofs_compat_bdev_open(const char *path, void *holder, struct file **keep)
 {
 #ifdef HAVE_BDEV_FILE_OPEN_BY_PATH
 	struct file *file = bdev_file_open_by_path(path, sb_open_mode(SB_RDONLY), holder, NULL);
@@ -117,7 +121,13 @@ static inline void erofs_compat_set_sysfs_name(struct super_block *sb)
 #endif
 
 #ifndef HAVE_GENERIC_FILLATTR_REQUEST_MASK	/* 6.6 */
-#define generic_fillattr(idmap, mask, inode, stat)	generic_fillattr(idmap, inode, stat)
+static inline void erofs_compat_fillattr(struct mnt_idmap *idmap, u32 mask, struct inode *inode,
+					 struct kstat *stat)
+{
+	generic_fillattr(idmap, inode, stat);
+}
+
+#define generic_fillattr	erofs_compat_fillattr
 #endif
 
 #ifndef HAVE_GET_INODE_ACL		/* 6.2 */
@@ -164,11 +174,10 @@ static inline void inode_set_cached_link(struct inode *inode, char *link, int li
 #define erofs_compat_xattr_const
 #endif
 
-/* qualifier of kobj_type (6.2, with backports) */
-#ifdef HAVE_KOBJ_TYPE_CONST
-#define erofs_compat_ktype_const	const
-#else
-#define erofs_compat_ktype_const
+/* takes a constant kobj_type (6.2) */
+#ifndef HAVE_KOBJ_TYPE_CONST
+#define kobject_init_and_add(kobj, ktype, ...) \
+	kobject_init_and_add(kobj, (void *)(ktype), __VA_ARGS__)
 #endif
 
 /* handles with 64-bit inode numbers (6.7); elsewhere only we look at the type */

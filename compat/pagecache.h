@@ -6,11 +6,6 @@
 #include <linux/pagemap.h>
 #include <linux/blkdev.h>
 
-/* Linux 7.3 moved plugging to a header of its own */
-#if __has_include(<linux/blk_plug.h>)
-#include <linux/blk_plug.h>
-#endif
-
 /* Linux 6.4: an absent folio is ERR_PTR(-ENOENT), not NULL */
 #ifndef HAVE_FILEMAP_GET_FOLIO_ERR_PTR
 static inline struct folio *erofs_compat_filemap_get_folio(struct address_space *mapping,

@@ -3,7 +3,7 @@
 #ifndef EROFS_COMPAT_UNALIGNED_H
 #define EROFS_COMPAT_UNALIGNED_H
 
-#if __has_include(<linux/unaligned.h>)
+#ifdef HAVE_LINUX_UNALIGNED_H
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>

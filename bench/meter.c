@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * meter.c - run one timed operation on a mounted filesystem and print one
- * line: "R <label> <test> <ns> <cache growth KiB> <bytes or files>".
+ * line: "R <label> <test> <ns> <cache growth KiB> <bytes or files> <memory KiB>".
  *
  * Static, so that it needs nothing in a guest.  Time is CLOCK_MONOTONIC; under
  * QEMU's -icount shift=0 a nanosecond is one guest instruction.  Cache growth
- * is Cached + Buffers of /proc/meminfo, after minus before.
+ * is Cached + Buffers of /proc/meminfo, after minus before; memory is what
+ * MemFree lost meanwhile, for whatever use.  The test "sum" prints a digest of
+ * the data instead, "S <label> <digest>".
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -55,19 +57,28 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static long cached_kb(void)
+struct mem {
+	long cached;
+	long free;
+};
+
+static struct mem mem_now(void)
 {
+	struct mem m = { 0, 0 };
 	char line[256];
-	long v, sum = 0;
+	long v;
 	FILE *f = fopen("/proc/meminfo", "r");
 
 	if (!f)
 		die("/proc/meminfo");
-	while (fgets(line, sizeof(line), f))
+	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "Cached: %ld", &v) == 1 || sscanf(line, "Buffers: %ld", &v) == 1)
-			sum += v;
+			m.cached += v;
+		else if (sscanf(line, "MemFree: %ld", &v) == 1)
+			m.free = v;
+	}
 	fclose(f);
-	return sum;
+	return m;
 }
 
 static void drop_caches(void)
@@ -214,10 +225,18 @@ static uint64_t do_lstat(char **a)
 	return walk(a[0], 0);
 }
 
-static void shuffle(void)
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char **)a, *(char **)b);
+}
+
+/* All regular files below root, in an order that does not depend on readdir */
+static void collect(const char *root)
 {
 	size_t i, j;
 
+	walk(root, 1);
+	qsort(paths, npaths, sizeof(*paths), by_name);
 	for (i = npaths; i > 1; i--) {
 		char *t = paths[i - 1];
 
@@ -246,6 +265,35 @@ static uint64_t do_readall(char **a)
 		close(fd);
 	}
 	return sum;
+}
+
+/* Digest of the data of all files: FNV-1a over words, short reads included. */
+static uint64_t do_sum(char **a)
+{
+	uint64_t h = 0xcbf29ce484222325ull, v;
+	size_t i, j;
+	ssize_t n;
+
+	(void)a;
+	for (i = 0; i < npaths; i++) {
+		int fd = open(paths[i], O_RDONLY);
+
+		if (fd < 0)
+			die(paths[i]);
+		while ((n = read(fd, buf, BUFSZ)) > 0) {
+			memset(buf + n, 0, 8);
+			for (j = 0; j < (size_t)n; j += 8) {
+				memcpy(&v, buf + j, 8);
+				h = (h ^ v) * 0x100000001b3ull;
+				h ^= h >> 29;
+			}
+			h += n;
+		}
+		if (n < 0)
+			die(paths[i]);
+		close(fd);
+	}
+	return h;
 }
 
 static uint64_t do_run(char **a)
@@ -293,6 +341,7 @@ static const struct {
 	{ "par", 2, do_par },
 	{ "lstat", 1, do_lstat },
 	{ "readall", 1, do_readall },
+	{ "sum", 1, do_sum },
 	{ "run", 1, do_run },
 	{ "mount", 4, do_mount },
 };
@@ -301,7 +350,7 @@ int main(int argc, char **argv)
 {
 	uint64_t t, amount;
 	int cold = 0, o;
-	long cache;
+	struct mem before, after;
 	size_t i;
 
 	while ((o = getopt(argc, argv, "+cs:o:")) != -1) {
@@ -323,24 +372,27 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: meter [-c] [-s SEED] LABEL NAME TEST ARGUMENTS\n"
 			"-c: drop caches first; LABEL and NAME are only printed\n"
 			"seq FILE [BUFFER] | rand FILE COUNT SIZE | par FILE READERS | lstat DIR |\n"
-			"readall DIR | run PROGRAM ARGS... | [-o OPTIONS] mount TYPE DEVICE DIR COUNT\n");
+			"readall DIR | sum DIR | run PROGRAM ARGS... | [-o OPTIONS] mount TYPE DEVICE DIR COUNT\n");
 		return 2;
 	}
 	/* Fault the buffer in, so that the first test pays no more than others. */
 	memset(buf, 1, sizeof(buf));
-	if (!strcmp(argv[2], "readall")) {
-		walk(argv[3], 1);
-		shuffle();
-	}
+	if (!strcmp(argv[2], "readall") || !strcmp(argv[2], "sum"))
+		collect(argv[3]);
 	if (cold)
 		drop_caches();
-	cache = cached_kb();
+	before = mem_now();
 	t = now();
 	mark_begin();
 	amount = tests[i].fn(argv + 3);
 	mark_end();
 	t = now() - t;
-	printf("R %s %s %llu %ld %llu\n", argv[0], argv[1], (unsigned long long)t,
-	       cached_kb() - cache, (unsigned long long)amount);
+	after = mem_now();
+	if (!strcmp(argv[2], "sum"))
+		printf("S %s %016llx\n", argv[0], (unsigned long long)amount);
+	else
+		printf("R %s %s %llu %ld %llu %ld\n", argv[0], argv[1], (unsigned long long)t,
+		       after.cached - before.cached, (unsigned long long)amount,
+		       before.free - after.free);
 	return 0;
 }

@@ -7,6 +7,7 @@ import argparse
 import collections
 import os
 import statistics
+import sys
 
 NAMES = {
     "seq": "sequential 100 MB", "rand4k": "500 x 4K random", "rand128k": "200 x 128K random",
@@ -20,16 +21,26 @@ COLOURS = {"ours": "#1a7f37", "stock": "#6e7781", "squashfs": "#bf8700", "ext4":
 def read(files):
     times = collections.defaultdict(list)
     growth = collections.defaultdict(list)
+    memory = collections.defaultdict(list)
+    sums = collections.defaultdict(dict)
     counters = collections.defaultdict(dict)
+    last = {}
     for name in files:
         for line in open(name, encoding="utf-8"):
             w = line.split()
             if w[0] == "R":
                 times[w[1], w[2]].append(int(w[3]) / 1e9)
                 growth[w[1], w[2]].append(int(w[4]))
+                memory[w[1], w[2]].append(int(w[6]))
+            elif w[0] == "S":
+                sums[w[1].split("/")[0]][w[1]] = w[2]
             elif w[0] == "C":
-                counters[w[1]][w[2]] = " ".join(w[3:])
-    return times, growth, counters
+                counters[w[1], w[2]][w[3]] = int(w[4]) - last.get((w[1], w[3]), 0)
+                last[w[1], w[3]] = int(w[4])
+    for corpus, digests in sums.items():
+        if len(set(digests.values())) > 1:
+            sys.exit(f"the drivers disagree about the data of {corpus}: {digests}")
+    return times, growth, memory, counters
 
 
 def table(head, rows):
@@ -67,7 +78,7 @@ def main():
     p.add_argument("-u", default="1e9 guest instructions", help="unit")
     p.add_argument("raw", nargs="+")
     a = p.parse_args()
-    times, growth, counters = read(a.raw)
+    times, growth, memory, counters = read(a.raw)
     out = [f"# Measured on Linux {a.k}\n", f"Unit: {a.u}. Smaller is better.\n"]
     corpora = list(dict.fromkeys(k[0].split("/")[0] for k in times))
     for corpus in corpora:
@@ -81,10 +92,11 @@ def main():
             row += [f"{med[label, t]:.4f}" if (label, t) in med else "" for t in tests]
             if (label, "seq") in growth:
                 row.append(f"{statistics.median(growth[label, 'seq']):.0f}")
+                row.append(f"{statistics.median(memory[label, 'seq']):.0f}")
             rows.append(row)
         head = ["image", "driver"] + [NAMES.get(t, t) for t in tests]
         if any(len(r) > len(head) for r in rows):
-            head.append("cache growth KiB")
+            head += ["cache growth KiB", "memory used KiB"]
         out += [f"## {corpus}\n", table(head, rows)]
         rows = []
         for label in labels:
@@ -108,10 +120,10 @@ def main():
     if counters:
         out.append("## Counters of our driver\n")
         names = list(dict.fromkeys(n for c in counters.values() for n in c))
-        names = [n for n in names if any(c.get(n, "").isdigit() and c[n] != "0"
-                                         for c in counters.values())]
-        out.append(table(["image"] + names,
-                         [[x] + [c.get(n, "") for n in names] for x, c in counters.items()]))
+        names = [n for n in names if any(c.get(n) for c in counters.values())]
+        out.append(table(["image", "test"] + names,
+                         [[x[0], x[1]] + [str(c.get(n, "")) for n in names]
+                          for x, c in counters.items() if any(c.values())]))
     out.append("## Raw\n\n```")
     for name in a.raw:
         out.append(open(name, encoding="utf-8").read().rstrip())

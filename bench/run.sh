@@ -105,14 +105,14 @@ boot() {
 }
 
 section_quick() {
-	local t=seq,rand4k,rand128k
+	local t=seq,rand4k,rand128k,sum
 	both dict/4k dict-erofs4k $t
 	both dict/64k dict-erofs64k $t
 	boot quick --icount
 }
 
 section_dict() {
-	local t=seq,rand4k,rand128k
+	local t=seq,rand4k,rand128k,sum
 	add dict/raw/ext4 ext4 dict-ext4 $t
 	both dict/raw dict-erofs $t
 	both dict/4k dict-erofs4k $t
@@ -125,7 +125,7 @@ section_dict() {
 }
 
 section_tree() {
-	local t=lscold,lswarm,lstatcold,lstatwarm,readall,tar
+	local t=lscold,lswarm,lstatcold,lstatwarm,readall,tar,sum
 	add hdr/raw/ext4 ext4 hdr-ext4 $t
 	both hdr/raw hdr-erofs $t
 	both hdr/4k hdr-erofs4k $t
@@ -136,7 +136,7 @@ section_tree() {
 }
 
 section_sizes() {
-	local t=seq,rand4k,rand128k k
+	local t=seq,rand4k,rand128k,sum k
 	for k in 4 8 16 32 64 128 256 512 1024; do
 		both dict/${k}k dict-erofs${k}k $t
 		add dict/${k}k/squashfs squashfs dict-squash${k}k $t

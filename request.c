@@ -11,6 +11,7 @@
  * each read it, so no lock order and no state machine ties them together.
  */
 #include <linux/uio.h>
+#include <linux/backing-dev.h>
 #include "internal.h"
 #include "request.h"
 
@@ -20,6 +21,9 @@ struct erofs_iob {
 	u32 last;
 	struct bio bio;		/* last: front padding of the bio set */
 };
+
+/* how much larger than the device's the readahead window of encoded files may grow */
+#define EROFS_RA_SCALE	4
 
 static struct bio_set erofs_bioset;
 static struct workqueue_struct *erofs_wq;
@@ -319,8 +323,16 @@ static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_
 		rq->work_needed = true;
 		return 0;
 	}
-	if (map.flags & (EROFS_MAP_ENCODED | EROFS_MAP_PLAIN))
+	if (map.flags & (EROFS_MAP_ENCODED | EROFS_MAP_PLAIN)) {
+		/* the request before this one is probably just decoding it */
+		if (rq->seq && map.la < rq->start && (map.flags & EROFS_MAP_ENCODED)) {
+			xt->how = EROFS_XT_STASH;
+			xt->buf = NULL;
+			rq->work_needed = true;
+			return 0;
+		}
 		return erofs_xt_plan_encoded(rq, xt, io, xi);
+	}
 	if (map.flags & EROFS_MAP_META)
 		return erofs_xt_copy_inline(rq, xt, b);
 	return erofs_xt_plan_direct(rq, xt, io, xi);
@@ -403,6 +415,22 @@ static void erofs_rq_unlock(struct erofs_rq *rq, u64 upto)
 	}
 }
 
+/* the stash did not have it after all: read the cluster now */
+static int erofs_xt_read_now(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	struct erofs_io io = { .rq = rq };
+	int err;
+
+	atomic_set(&rq->pending, 1);
+	rq->sync = true;
+	reinit_completion(&rq->io_done);
+	err = erofs_xt_plan_encoded(rq, xt, &io, xt - rq->xt);
+	erofs_io_submit(&io);
+	if (!atomic_dec_and_test(&rq->pending))
+		wait_for_completion_io(&rq->io_done);
+	return err ?: READ_ONCE(xt->err) ?: z_erofs_xt_finish(rq, xt);
+}
+
 /* all I/O of the batch is done: process its extents in file order */
 static void erofs_rq_finish(struct erofs_rq *rq)
 {
@@ -423,7 +451,10 @@ static void erofs_rq_finish(struct erofs_rq *rq)
 					      erofs_xt_to(rq, xt) - erofs_xt_from(rq, xt));
 			break;
 		case EROFS_XT_STASH:
-			z_erofs_stash_copy(rq, xt);
+			if (xt->buf || z_erofs_stash_take(rq, xt))
+				z_erofs_stash_copy(rq, xt);
+			else
+				err = erofs_xt_read_now(rq, xt);
 			break;
 		default:
 			if (!err)
@@ -602,8 +633,17 @@ static void erofs_readahead(struct readahead_control *rac)
 	u32 i, max;
 
 	if (erofs_layout_compressed(ei->d.layout) &&
-	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED))
+	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED)) {
 		z_erofs_ra_expand(rac, seq, hidden);
+		/*
+		 * Encoded data fills a window with a fraction of the I/O, so a
+		 * reader that goes on gets larger ones: fewer extents are cut
+		 * at an edge, and the folios become larger.
+		 */
+		if (seq && rac->ra && readahead_count(rac) >= rac->ra->ra_pages)
+			rac->ra->ra_pages = max_t(u32, rac->ra->ra_pages,
+						  inode->i_sb->s_bdi->ra_pages * EROFS_RA_SCALE);
+	}
 	max = readahead_count(rac);
 	WRITE_ONCE(ei->ra_next, readahead_index(rac) + max);
 	if (!max)

@@ -29,7 +29,8 @@ enum {
  * @skip: bytes between the start of what was read and the first encoded byte
  * @alen: bytes read, a multiple of the device's sector size
  * @rpos: INPLACE: file position where the read bytes lie; they end at a page end
- * @buf: BOUNCE: kvmalloc'ed memory of @alen bytes; STASH: struct erofs_stash
+ * @buf: BOUNCE: kvmalloc'ed memory of @alen bytes; STASH: struct erofs_stash,
+ *	or NULL as long as it was not there yet
  * @err: set by a failed mapping or I/O, by the latter in interrupt context
  */
 struct erofs_xt {
@@ -143,7 +144,7 @@ void erofs_rq_zero(struct erofs_rq *rq, u64 pos, u64 len);
 int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align);
 /* bytes have arrived: decode or copy them to their place.  Process context */
 int z_erofs_xt_finish(struct erofs_rq *rq, struct erofs_xt *xt);
-/* does the stash hold the bytes from rq->pos on?  Fills @xt and returns true */
+/* does the stash hold the bytes from rq->start on?  Fills @xt and returns true */
 bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt);
 void z_erofs_stash_copy(struct erofs_rq *rq, struct erofs_xt *xt);
 void z_erofs_stash_free(struct erofs_stash *st);

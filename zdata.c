@@ -104,7 +104,7 @@ bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt)
 	st = xchg(slot, NULL);
 	if (!st)
 		return false;
-	if (st->nid != nid || st->pos != rq->pos) {
+	if (st->nid != nid || st->pos != rq->start) {
 		if (cmpxchg(slot, NULL, st))
 			kfree(st);
 		return false;

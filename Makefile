@@ -16,7 +16,7 @@ OUT ?= build/$(KREL)
 BUILD = $(abspath $(OUT))/.$(FSNAME)
 
 # Passed on to kbuild as they are: W=1 C=2 CF=... DEBUG=1 KCOV=1 V=1 ARCH=um
-kbuild-vars = $(foreach v,ARCH CC W C CF V DEBUG KCOV CROSS_COMPILE LLVM,\
+kbuild-vars = $(foreach v,ARCH CC W C CF KCFLAGS V DEBUG KCOV CROSS_COMPILE LLVM,\
 	$(if $($(v)),$(if $(filter command% environment%,$(origin $(v))),$(v)='$($(v))')))
 
 .DEFAULT_GOAL := module

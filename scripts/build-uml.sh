@@ -11,12 +11,7 @@ set -euo pipefail
 usage() { die "usage: $0 6.1|6.12|7.3 fast|debug [--where]"; }
 [ $# -ge 2 ] || usage
 ver=$1 flavour=$2
-case $ver in
-6.1) suite=bookworm ;;
-6.12) suite=bookworm-backports ;;
-7.3) suite=trixie-backports ;;
-*) usage ;;
-esac
+case $ver in 6.1 | 6.12 | 7.3) ;; *) usage ;; esac
 case $flavour in fast | debug) ;; *) usage ;; esac
 
 frag=$(mktemp)
@@ -50,21 +45,23 @@ esac
 
 key=$(sha256sum <"$frag" | cut -c1-10)
 mkdir -p "$CACHE/uml"
-# A warm run asks no lists: the newest complete build of this configuration.
-ready=$(ls -td "$CACHE/uml/$ver"*"-$flavour-$key"/.complete 2>/dev/null | head -n 1) || true
-if [ -n "$ready" ] && [ -z "${REFRESH:-}" ]; then
-	dirname "$ready"
-	exit 0
-fi
+# A warm run asks no lists: any complete build of this version and configuration.
+find_ready() {
+	local f
+	for f in "$CACHE/uml/$ver."*"-$flavour-$key"/.complete; do
+		if [ -e "$f" ] && [ -z "${REFRESH:-}" ]; then
+			dirname "$f"
+			return 0
+		fi
+	done
+	return 1
+}
+! find_ready || exit 0
 [ "${3:-}" != --where ] || exit 1
 
 need make gcc flex bison bc xz
 lock "uml-$ver-$flavour"
-ready=$(ls -td "$CACHE/uml/$ver"*"-$flavour-$key"/.complete 2>/dev/null | head -n 1) || true
-if [ -n "$ready" ] && [ -z "${REFRESH:-}" ]; then
-	dirname "$ready"
-	exit 0
-fi
+! find_ready || exit 0
 
 src=$("$TOP/scripts/fetch-source.sh" "$ver")
 full=$(make -s -C "$src" kernelversion)

@@ -26,7 +26,7 @@ fetch() {
 	for p in bin sbin lib lib64; do ln -s "usr/$p" "$root/$p"; done
 	say "unpacking erofs-utils of $suite ..."
 	unpack_closure "$root" erofs-utils
-	rm -rf "$root/usr/share" "$root/etc" "$root/var"
+	rm -rf "${root:?}/usr/share" "${root:?}/etc" "${root:?}/var"
 	for p in mkfs.erofs fsck.erofs dump.erofs; do
 		[ -x "$root/usr/bin/$p" ] || die "erofs-utils of $suite has no $p"
 		cat >"$dir.tmp/$p" <<-'E'

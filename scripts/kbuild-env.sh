@@ -32,7 +32,7 @@ esac
 root=$("$TOP/scripts/mk-toolroot.sh" "$suite")
 
 # The same paths inside: cache, source tree and working directory.
-dirs=("$CACHE" "$TOP" "$PWD" ${KBUILD_ENV_DIRS:-})
+dirs=("$CACHE" "$TOP" "$PWD" ${KBUILD_ENV_DIRS:+"$KBUILD_ENV_DIRS"})
 if unshare -m true 2>/dev/null; then
 	how=(unshare -m)
 elif unshare -Urm true 2>/dev/null; then
@@ -40,11 +40,12 @@ elif unshare -Urm true 2>/dev/null; then
 elif command -v proot >/dev/null 2>&1; then
 	args=(-r "$root" -b /proc -b /dev -w "$PWD")
 	for d in "${dirs[@]}"; do args+=(-b "$d"); done
-	exec proot "${args[@]}" /bin/sh -c 'PATH=/usr/sbin:/usr/bin exec "$@"' sh "$@"
+	exec proot "${args[@]}" /usr/bin/env PATH=/usr/sbin:/usr/bin LC_ALL=C "$@"
 else
 	die "this user may not make mount namespaces; run as root or install proot"
 fi
 # The mounts vanish with the process.  /proc: objtool reads its stack limit there.
+# shellcheck disable=SC2016  # expanded by the inner shells
 exec "${how[@]}" sh -c '
 	set -e
 	root=$1 n=$2 cwd=$3

@@ -14,7 +14,7 @@ rel=${1:-}
 [ -n "$rel" ] || die "usage: $0 RELEASE [-b modules] [-a modules] [-p programs]"
 shift
 boot="virtio_pci virtio_blk 9pnet_virtio 9p loop"
-avail= progs=
+avail="" progs=""
 while getopts b:a:p: o; do
 	case $o in
 	b) boot=$OPTARG ;;
@@ -74,7 +74,10 @@ add() {
 	for d in $(modinfo -F depends "$f" | tr , ' ') $(softdeps "$name"); do
 		d=${d//-/_}
 		add "$d"
-		[ ! -e "$r/m/$d.dep" ] || deps+=($(cat "$r/m/$d.dep") "$d")
+		if [ -e "$r/m/$d.dep" ]; then
+			mapfile -t -O ${#deps[@]} deps <"$r/m/$d.dep"
+			deps+=("$d")
+		fi
 	done
 	case $f in
 	*.xz) xz -dc "$f" ;;

@@ -34,6 +34,7 @@ for d in bin sbin lib lib64; do
 	ln -s "usr/$d" "$root/$d"
 done
 say "unpacking build tools of $suite ..."
+# shellcheck disable=SC2086  # a list of words on purpose
 unpack_closure "$root" $pkgs
 for n in gcc cpp; do
 	for f in "$root/usr/bin/$n-1"[0-9]; do

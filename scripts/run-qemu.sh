@@ -33,8 +33,8 @@ usage() {
 	exit 2
 }
 
-suite= rel= payload= out= share= modules= avail= progs= smp=2 mem=768 icount= kvm=off
-timeout=120 append= qemu= allow= log= quiet= stock=
+suite="" rel="" payload="" out="" share="" modules="" avail="" progs="" smp=2 mem=768 icount="" kvm=off
+timeout=120 append="" qemu="" allow="" log="" quiet="" stock=""
 drives=() files=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -64,7 +64,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-[ -n "$payload" ] && [ -n "$suite$rel" ] || usage
+[ -n "$payload" ] || usage
+[ -n "$suite$rel" ] || usage
 [ -x "$payload/run" ] || die "$payload/run is missing or not executable"
 need qemu-system-x86_64 cpio timeout
 [ -n "$rel" ] || rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
@@ -127,7 +128,7 @@ kvm_works() {
 	[ "$(cat "$ok")" = yes ]
 }
 if [ -n "$icount" ]; then
-	args+=(-accel tcg -icount shift=0,sleep=off -smp 1 -cpu max,-erms,-fsrm)
+	args+=(-accel tcg -icount "shift=0,sleep=off" -smp 1 -cpu "max,-erms,-fsrm")
 elif [ "$kvm" = auto ] && kvm_works; then
 	args+=(-accel kvm -cpu max -smp "$smp")
 	cmdline+=" mitigations=off"

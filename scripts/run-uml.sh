@@ -24,7 +24,7 @@ usage() {
 	exit 2
 }
 
-version=6.12 flavour=debug payload= out= mem=768 timeout=120 append= allow= log= quiet=
+version=6.12 flavour=debug payload="" out="" mem=768 timeout=120 append="" allow="" log="" quiet=""
 drives=() files=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -67,12 +67,11 @@ out=$(realpath "$out")
 
 nonce=$(new_nonce)
 args=("mem=${mem}M" root=/dev/root rootfstype=hostfs rw "init=$TOP/tests/vm/uml-init.sh"
-	con=null con0=null,fd:1 quiet panic=-1 log_buf_len=4M
+	con=null "con0=null,fd:1" quiet panic=-1 log_buf_len=4M
 	"test.nonce=$nonce" "test.payload=$tmp/t" "test.out=$out" "test.vm=$TOP/tests/vm")
 # The first report decides; after a stray access UML would spin for ever.
 [ "$flavour" = fast ] || args+=(kasan.fault=panic)
 n=0
-letters=abcdefghij
 for d in "${drives[@]+"${drives[@]}"}"; do
 	args+=("ubd$n${d%%:*}=$(realpath "${d#*:}")")
 	n=$((n + 1))

@@ -10,6 +10,7 @@ mount -t sysfs s /sys
 mount -t tmpfs t /tmp
 mount -t debugfs d /sys/kernel/debug 2>/dev/null
 arg() { tr ' ' '\n' </proc/cmdline | sed -n "s/^$1=//p"; }
+# shellcheck disable=SC2034  # for report.sh
 nonce=$(arg test.nonce)
 while read -r m; do
 	modprobe "$m" || echo "base module $m does not load"

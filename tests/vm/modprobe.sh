@@ -24,7 +24,7 @@ name=$(echo "$name" | sed 's/-/_/g')
 	[ -d "/sys/module/$name" ] || grep -qx "$name" /m/builtin
 	exit
 }
-for m in $(cat "/m/$name.dep"); do
+while read -r m; do
 	[ -d "/sys/module/$m" ] || insmod "/m/$m.ko" 2>/dev/null || [ -d "/sys/module/$m" ] || exit 1
-done
+done <"/m/$name.dep"
 [ -d "/sys/module/$name" ] || exec insmod "/m/$name.ko" "$@"

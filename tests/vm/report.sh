@@ -7,6 +7,7 @@
 # nonce.  The host believes nothing but that token.  The caller sets $nonce
 # and $T.
 
+# shellcheck disable=SC2154  # $nonce and $T are the caller's
 vm_run() {
 	dmesg -c >/dev/null
 	kmemleak=/sys/kernel/debug/kmemleak

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# lint.sh [CHECK...] - checks that need no kernel to run: style, kernel-doc,
+# include rules, shell scripts, spelling; then, for each kernel, a build with
+# W=1 and sparse's endian checks, without a single warning.
+# CHECK: checkpatch kernel-doc includes words shellcheck codespell build
+set -uo pipefail
+. "$(dirname "$0")/lib.sh"
+cd "$TOP" || exit 1
+out=$TOP/build/lint
+mkdir -p "$out"
+fail=0
+
+# result NAME FILE: ok if FILE (complaints) is empty
+result() {
+	# Exceptions, each with its reason: tests/lint.allow
+	sed '/^#/d; /^$/d' "$TOP/tests/lint.allow" >"$out/allow"
+	if [ -s "$out/allow" ]; then
+		grep -vEf "$out/allow" "$2" >"$2.left"
+		mv "$2.left" "$2"
+	fi
+	if [ -s "$2" ]; then
+		echo "not ok lint/$1 - $(wc -l <"$2") lines, see ${2#"$TOP/"}"
+		head -n 20 "$2"
+		fail=1
+	else
+		echo "ok lint/$1"
+	fi
+}
+
+# Files of the repository, new ones included.
+files() { git ls-files -co --exclude-standard -- "$@" | while read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done; }
+
+kernel_c() { files '*.c' '*.h' | grep -Ev '^(tests|bench)/'; }
+user_c() { files 'tests/*.c' 'tests/*.h' 'bench/*.c' 'bench/*.h'; }
+scripts() {
+	files | grep -Ev '\.(c|h|md|rst|txt|img|xz)$' | while read -r f; do
+		case $f in
+		*.sh) echo "$f" ;;
+		*) ! head -c 40 "$f" | grep -aqE '^#!/bin/(ba)?sh' || echo "$f" ;;
+		esac
+	done
+}
+
+check_checkpatch() {
+	local src
+	src=$(scripts/fetch-source.sh 6.12) || die "no kernel source for checkpatch.pl"
+	need perl
+	# What only makes sense for a patch to the kernel's own tree:
+	# MAINTAINERS entries, IS_ENABLED() advice for our HAVE_ names.
+	# Names in mixed case come from the libraries' interfaces.
+	local common=FILE_PATH_CHANGES,EMBEDDED_FILENAME,MAINTAINERS,CAMELCASE
+	kernel_c | xargs -r perl "$src/scripts/checkpatch.pl" --no-tree --strict --quiet --terse \
+		--show-types --max-line-length=100 --ignore "$common" -f >"$out/checkpatch" 2>&1
+	# Programs of the tests and benchmarks use libc, not the kernel.
+	user_c | xargs -r perl "$src/scripts/checkpatch.pl" --no-tree --quiet --terse --show-types \
+		--max-line-length=110 -f --ignore \
+		"$common,SPDX_LICENSE_TAG,CAMELCASE,NEW_TYPEDEFS,PREFER_KERNEL_TYPES,SPLIT_STRING,AVOID_EXTERNS,CONSTANT_CONVERSION,PREFER_DEFINED_ATTRIBUTE_MACRO,MACRO_WITH_FLOW_CONTROL,COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,USE_NEGATIVE_ERRNO,ARRAY_SIZE,STRCPY,CONST_STRUCT,INITIALISED_STATIC,GLOBAL_INITIALISERS,SSCANF_TO_KSTRTO,DEEP_INDENTATION,INCLUDE_LINUX,USE_FALLTHROUGH,OPEN_ENDED_LINE,LONG_LINE_STRING,VOLATILE,MINMAX,TRAILING_STATEMENTS,EXECUTE_PERMISSIONS,SPACING,BRACES,LINE_SPACING" \
+		>>"$out/checkpatch" 2>&1
+	sed -i -e '/^total: /d' -e '/^$/d' "$out/checkpatch"
+	result checkpatch "$out/checkpatch"
+}
+
+check_kernel-doc() {
+	local rel kd
+	rel=$(scripts/fetch-kernel.sh bookworm-backports) || die "no kernel"
+	kd=$(find "$CACHE/$rel/usr/lib" -name kernel-doc -path '*/scripts/*' | head -n 1)
+	[ -n "$kd" ] || die "kernel-doc not found in $rel"
+	kernel_c | grep -v '^compat/' | xargs -r perl "$kd" -none -Wall >"$out/kernel-doc" 2>&1
+	# What is written must be right; a member or return value whose name
+	# says all needs no text.
+	sed -i -E '/^[0-9]+ (warnings|errors)/d; /No description found for return value/d; / not described in /d' \
+		"$out/kernel-doc"
+	result kernel-doc "$out/kernel-doc"
+}
+
+check_includes() {
+	local f
+	{
+		# The only reader of the version is the range gate in compat/.
+		files '*.c' '*.h' | grep -v '^compat/' |
+			xargs -r grep -nE 'linux/version\.h|LINUX_VERSION_CODE|KERNEL_VERSION\(' |
+			sed 's/^/version test outside compat: /'
+		# Interface differences are hidden there as well.
+		files '*.c' '*.h' | grep -Ev '^compat/' | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*(el)?if.*\bHAVE_[A-Z]' |
+			grep -v 'tests/' | sed 's/^/probe result used outside compat: /'
+		# The pure core sees core.h and nothing of the kernel.
+		for f in ondisk.c map.c zmap.c dirent.c xattr_core.c decompressor_*.c; do
+			[ ! -e "$f" ] || grep -nE '^[[:space:]]*#[[:space:]]*include' "$f" |
+				grep -vE '"(core|port|erofs_fs|decompressor)\.h"' |
+				# the libraries that the kernel itself has, and their stand-ins
+				grep -vE '^[0-9]+:#include (<linux/(zlib|zstd)\.h>|"tests/port/port_(zlib|zstd)\.h")' |
+				sed "s/^/$f: pure file includes: /"
+		done
+		for f in core.h erofs_fs.h; do
+			[ ! -e "$f" ] || grep -nE '#[[:space:]]*include <' "$f" | sed "s/^/$f: pure header includes: /"
+		done
+		# Tests of the core do not reach into the kernel side.
+		files 'tests/unit/*' 'tests/fuzz/*' | xargs -r grep -nE '#[[:space:]]*include "(internal|request|trace|compat/compat)\.h"' |
+			sed 's/^/test includes kernel side: /'
+	} >"$out/includes"
+	result includes "$out/includes"
+}
+
+check_words() {
+	local hosts
+	# Mirror hosts and machine paths do not belong into the repository.
+	hosts=$(apt-get indextargets --format "\$(SITE)" 2>/dev/null | sed 's#.*//##; s#/.*##; s#\.#\\.#g' |
+		sort -u | paste -sd'|')
+	git grep -nIE "(^|[^A-Za-z0-9_.])/(work|root|home/[a-z]+)/${hosts:+|$hosts}" -- . ':!LICENSE' ':!scripts/lint.sh' \
+		>"$out/words" 2>/dev/null
+	# First comment: what the file owns, after the licence.
+	for f in $(files '*.c' '*.h' '*.sh'); do
+		head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' || echo "$f: no SPDX line"
+	done >>"$out/words"
+	result words "$out/words"
+}
+
+check_shellcheck() {
+	need shellcheck
+	# 1090, 1091: sourced files are checked on their own.  2317: functions
+	# called by a computed name.
+	scripts | xargs -r shellcheck -e SC1090,SC1091,SC2317 -f gcc >"$out/shellcheck" 2>&1
+	result shellcheck "$out/shellcheck"
+}
+
+check_codespell() {
+	need codespell
+	files | grep -Ev '^LICENSE$|/corpus/|/regress/|\.(img|xz|bin)$' |
+		xargs -r codespell -q 3 -L 'inout,ba,fo,nd,te,ue,ot,parm,iput,upto,lits' >"$out/codespell" 2>&1
+	result codespell "$out/codespell"
+}
+
+# One build a kernel: W=1, sparse with endian checks, warnings are errors.
+check_build() {
+	local suite log
+	for suite in bookworm bookworm-backports trixie-backports; do
+		log=$out/build-$suite.log
+		if ! scripts/build-module.sh "$suite" "$out/$suite" W=1 C=2 CF=-D__CHECK_ENDIAN__ KCFLAGS=-Werror >"$log" 2>&1; then
+			echo "not ok lint/build-$suite - see ${log#"$TOP/"}"
+			grep -E 'error|warning' "$log" | head -n 15
+			fail=1
+			continue
+		fi
+		# Complaints about the kernel's own headers are not ours to mend.
+		grep -E '(warning|error):' "$log" | grep -vE '/include/|/arch/|Skipping BTF|^warning: the compiler differs' \
+			>"$out/warnings-$suite" || true
+		result "build-$suite" "$out/warnings-$suite"
+	done
+}
+
+[ $# -gt 0 ] || set -- checkpatch kernel-doc includes words shellcheck codespell build
+for c in "$@"; do
+	declare -F "check_$c" >/dev/null || die "unknown check '$c'"
+	"check_$c"
+done
+exit $fail

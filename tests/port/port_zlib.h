@@ -26,9 +26,6 @@ struct port_zstream {
 	size_t used;		/* bytes handed out of workspace */
 };
 
-/* from here on the name means what it means in the kernel */
-#define z_stream		struct port_zstream
-
 static inline int zlib_inflate_workspacesize(void)
 {
 	return PORT_ZLIB_WORKSPACE;
@@ -82,5 +79,8 @@ static inline int zlib_inflateEnd(struct port_zstream *s)
 {
 	return inflateEnd(&s->z);
 }
+
+/* from here on the name means what it means in the kernel */
+#define z_stream		struct port_zstream
 
 #endif /* EROFS_PORT_ZLIB_H */

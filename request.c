@@ -608,11 +608,18 @@ static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidd
 	if (!erofs_map_blocks(inode, &b, &cur, start, &map) && (map.flags & EROFS_MAP_ENCODED) &&
 	    map.la < start && (hidden || start - map.la > EROFS_STASH_MAX * 4))
 		nstart = round_down(map.la, PAGE_SIZE);
-	if ((seq || hidden) && end < size &&
-	    !erofs_map_blocks(inode, &b, &cur, end - 1, &map) && (map.flags & EROFS_MAP_ENCODED)) {
+	if (seq && start && rac->ra && is_power_of_2(rac->ra->ra_pages)) {
+		/* windows that begin aligned are made of few large folios */
+		u64 aligned = round_up(end, (u64)rac->ra->ra_pages << PAGE_SHIFT);
+
+		if (aligned - end < end - start)
+			nend = min(aligned, round_up(size, PAGE_SIZE));
+	}
+	if ((seq || hidden) && nend < size &&
+	    !erofs_map_blocks(inode, &b, &cur, nend - 1, &map) && (map.flags & EROFS_MAP_ENCODED)) {
 		u64 lend = map.la + map.llen;
 
-		if (lend - end > (hidden ? 0 : EROFS_STASH_MAX / 2))
+		if (lend - nend > (hidden ? 0 : EROFS_STASH_MAX / 2))
 			nend = lend == size || hidden ? round_up(lend, PAGE_SIZE) :
 							round_down(lend, PAGE_SIZE);
 	}

@@ -26,6 +26,8 @@ struct erofs_iob {
 #define EROFS_RA_SCALE	4
 
 static struct bio_set erofs_bioset;
+/* requests of a page or a few, and of a window */
+static struct kmem_cache *erofs_rq_cachep[2];
 static struct workqueue_struct *erofs_wq;
 
 /* Collects adjacent pieces of one batch into bios */
@@ -228,7 +230,7 @@ static int erofs_xt_plan_direct(struct erofs_rq *rq, struct erofs_xt *xt, struct
 	xt->la = from;
 	xt->lend = to;
 	xt->flags |= EROFS_MAP_PLAIN;
-	xt->buf = kvmalloc(xt->alen, GFP_NOFS | __GFP_NOWARN);
+	xt->buf = z_erofs_scratch_get(Z_EROFS_SCRATCH_IO, xt->alen, &xt->bits);
 	if (!xt->buf)
 		return -ENOMEM;
 	xt->how = EROFS_XT_BOUNCE;
@@ -462,7 +464,7 @@ static void erofs_rq_finish(struct erofs_rq *rq)
 			break;
 		}
 		if (xt->how == EROFS_XT_BOUNCE)
-			kvfree(xt->buf);
+			z_erofs_scratch_put(Z_EROFS_SCRATCH_IO, xt->buf, xt->bits);
 		if (unlikely(err)) {
 			rq->bad_end = max(rq->bad_end, xt->lend);
 			if (!rq->err)
@@ -482,7 +484,7 @@ static void erofs_rq_free(struct erofs_rq *rq)
 {
 	if (rq->pages != &rq->one)
 		kvfree(rq->pages);
-	kfree(rq);
+	kmem_cache_free(erofs_rq_cachep[rq->max_xt != EROFS_RQ_MIN_XT], rq);
 }
 
 /* Fill what is left of the request in this context */
@@ -525,12 +527,21 @@ static void erofs_rq_complete(struct erofs_rq *rq)
 	erofs_rq_free(rq);
 }
 
+/*
+ * A constructor keeps the allocator from zeroing a request each time where
+ * kernels initialise all allocations: erofs_rq_alloc() sets what is read.
+ */
+static void erofs_rq_ctor(void *p)
+{
+	memset(p, 0, offsetof(struct erofs_rq, xt));
+}
+
 static struct erofs_rq *erofs_rq_alloc(struct inode *inode, u32 nr_pages, gfp_t gfp)
 {
-	u32 max_xt = nr_pages < 4 ? 6 : EROFS_RQ_MAX_XT;
+	bool small = nr_pages < 4;
 	struct erofs_rq *rq;
 
-	rq = kmalloc(struct_size(rq, xt, max_xt), gfp);
+	rq = kmem_cache_alloc(erofs_rq_cachep[!small], gfp);
 	if (!rq)
 		return NULL;
 	memset(rq, 0, offsetof(struct erofs_rq, cur));
@@ -538,14 +549,14 @@ static struct erofs_rq *erofs_rq_alloc(struct inode *inode, u32 nr_pages, gfp_t 
 	if (nr_pages > 1) {
 		rq->pages = kvmalloc_array(nr_pages, sizeof(*rq->pages), gfp);
 		if (!rq->pages) {
-			kfree(rq);
+			kmem_cache_free(erofs_rq_cachep[!small], rq);
 			return NULL;
 		}
 	}
 	rq->inode = inode;
 	rq->sbi = EROFS_SB(inode->i_sb);
 	rq->size = i_size_read(inode);
-	rq->max_xt = max_xt;
+	rq->max_xt = small ? EROFS_RQ_MIN_XT : EROFS_RQ_MAX_XT;
 	z_erofs_cursor_init(&rq->cur);
 	init_completion(&rq->io_done);
 	INIT_WORK(&rq->work, erofs_rq_work);
@@ -640,7 +651,8 @@ static void erofs_readahead(struct readahead_control *rac)
 	u32 i, max;
 
 	if (erofs_layout_compressed(ei->d.layout) &&
-	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED)) {
+	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED) &&
+	    (seq || hidden || readahead_count(rac) >= 16)) {
 		z_erofs_ra_expand(rac, seq, hidden);
 		/*
 		 * Encoded data fills a window with a fraction of the I/O, so a
@@ -714,22 +726,38 @@ const struct address_space_operations erofs_aops = {
 
 int erofs_request_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
+	erofs_rq_cachep[0] = kmem_cache_create(EROFS_FSNAME "_rq_small",
+					       struct_size_t(struct erofs_rq, xt, EROFS_RQ_MIN_XT),
+					       0, 0, erofs_rq_ctor);
+	if (!erofs_rq_cachep[0])
+		return -ENOMEM;
+	erofs_rq_cachep[1] = kmem_cache_create(EROFS_FSNAME "_rq",
+					       struct_size_t(struct erofs_rq, xt, EROFS_RQ_MAX_XT),
+					       0, 0, erofs_rq_ctor);
+	if (!erofs_rq_cachep[1])
+		goto out_small;
 	err = bioset_init(&erofs_bioset, 16, offsetof(struct erofs_iob, bio), BIOSET_NEED_BVECS);
 	if (err)
-		return err;
+		goto out_cache;
 	erofs_wq = alloc_workqueue(EROFS_FSNAME "_read",
 				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (!erofs_wq) {
-		bioset_exit(&erofs_bioset);
-		return -ENOMEM;
-	}
-	return 0;
+	if (erofs_wq)
+		return 0;
+	err = -ENOMEM;
+	bioset_exit(&erofs_bioset);
+out_cache:
+	kmem_cache_destroy(erofs_rq_cachep[1]);
+out_small:
+	kmem_cache_destroy(erofs_rq_cachep[0]);
+	return err;
 }
 
 void erofs_request_exit(void)
 {
 	destroy_workqueue(erofs_wq);
 	bioset_exit(&erofs_bioset);
+	kmem_cache_destroy(erofs_rq_cachep[1]);
+	kmem_cache_destroy(erofs_rq_cachep[0]);
 }

@@ -29,7 +29,7 @@ enum {
  * @skip: bytes between the start of what was read and the first encoded byte
  * @alen: bytes read, a multiple of the device's sector size
  * @rpos: INPLACE: file position where the read bytes lie; they end at a page end
- * @buf: BOUNCE: kvmalloc'ed memory of @alen bytes; STASH: struct erofs_stash,
+ * @buf: BOUNCE: scratch memory of 1 << @bits bytes; STASH: struct erofs_stash,
  *	or NULL as long as it was not there yet
  * @err: set by a failed mapping or I/O, by the latter in interrupt context
  */
@@ -46,6 +46,7 @@ struct erofs_xt {
 	u8 flags;
 	u8 alg;
 	u8 how;
+	u8 bits;
 	int err;
 };
 
@@ -100,6 +101,7 @@ struct erofs_rq {
 
 /* limits of one batch; a request that needs more is worked off in several */
 #define EROFS_RQ_MAX_XT		40
+#define EROFS_RQ_MIN_XT		6
 #define EROFS_RQ_MAX_BOUNCE	(2 * 1024 * 1024)
 #define EROFS_RQ_MAX_OUT	(16 * 1024 * 1024)
 
@@ -139,6 +141,23 @@ void erofs_rq_copy_in(struct erofs_rq *rq, u64 pos, const void *src, u64 len);
 void erofs_rq_zero(struct erofs_rq *rq, u64 pos, u64 len);
 
 /* ---- zdata.c ------------------------------------------------------------- */
+
+enum z_erofs_scratch_kind {
+	Z_EROFS_SCRATCH_IN,	/* copies of encoded bytes */
+	Z_EROFS_SCRATCH_OUT,	/* decoded bytes on their way to scattered pages */
+	Z_EROFS_SCRATCH_IO,	/* what a device reads to */
+	Z_EROFS_SCRATCH_NR
+};
+
+/**
+ * z_erofs_scratch_get() - memory for a short time, page aligned, uninitialised
+ * @kind: keeps buffers of different size and lifetime apart
+ * @size: bytes wanted
+ * @bits: log2 of what was given; goes back with z_erofs_scratch_put()
+ * Return: a buffer, linear or vmalloc memory, or NULL
+ */
+void *z_erofs_scratch_get(enum z_erofs_scratch_kind kind, u32 size, u8 *bits);
+void z_erofs_scratch_put(enum z_erofs_scratch_kind kind, void *p, u8 bits);
 
 /* decide how an encoded or plain extent is read: INPLACE, BOUNCE or INLINE; may fail (-ENOMEM) */
 int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align);

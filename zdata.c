@@ -24,34 +24,41 @@
 
 /* ---- scratch memory: a few buffers per CPU that outlive a request ---------- */
 
-#define Z_EROFS_SCRATCH_MAX	(256 * 1024)	/* larger ones are not kept */
+#define Z_EROFS_SCRATCH_MAX_BITS	18	/* larger ones are not kept */
 
-struct z_erofs_scratch {
-	u32 size;
-	u8 data[] __aligned(16);
-};
+/*
+ * Slots hold the buffer's address plus log2 of its size: buffers are at least
+ * a page long and page aligned.  xchg() makes whoever takes one its owner.
+ */
+static DEFINE_PER_CPU(unsigned long, z_erofs_scratch[Z_EROFS_SCRATCH_NR]);
 
-static DEFINE_PER_CPU(struct z_erofs_scratch *, z_erofs_scratch[2]);
-
-static struct z_erofs_scratch *z_erofs_scratch_get(int which, u32 size)
+static void z_erofs_scratch_free(unsigned long v)
 {
-	struct z_erofs_scratch *s = xchg(raw_cpu_ptr(&z_erofs_scratch[which]), NULL);
-
-	if (likely(s && s->size >= size))
-		return s;
-	kvfree(s);
-	size = max_t(u32, roundup_pow_of_two(size), 16 * 1024);
-	s = kvmalloc(sizeof(*s) + size, GFP_NOFS | __GFP_NOWARN);
-	if (s)
-		s->size = size;
-	return s;
+	if (v)
+		kvfree((void *)(v & PAGE_MASK));
 }
 
-static void z_erofs_scratch_put(int which, struct z_erofs_scratch *s)
+void *z_erofs_scratch_get(enum z_erofs_scratch_kind kind, u32 size, u8 *bits)
 {
-	if (s && s->size <= Z_EROFS_SCRATCH_MAX)
-		s = xchg(raw_cpu_ptr(&z_erofs_scratch[which]), s);
-	kvfree(s);
+	unsigned long v = xchg(raw_cpu_ptr(&z_erofs_scratch[kind]), 0);
+
+	*bits = v & ~PAGE_MASK;
+	if (likely(v && size <= 1UL << *bits))
+		return (void *)(v & PAGE_MASK);
+	z_erofs_scratch_free(v);
+	*bits = max_t(u8, order_base_2(size), PAGE_SHIFT);
+	return kvmalloc(1UL << *bits, GFP_NOFS | __GFP_NOWARN);
+}
+
+void z_erofs_scratch_put(enum z_erofs_scratch_kind kind, void *p, u8 bits)
+{
+	unsigned long v = (unsigned long)p;
+
+	if (!p)
+		return;
+	if (bits <= Z_EROFS_SCRATCH_MAX_BITS)
+		v = xchg(raw_cpu_ptr(&z_erofs_scratch[kind]), v | bits);
+	z_erofs_scratch_free(v);
 }
 
 static unsigned long z_erofs_scratch_drop(void)
@@ -60,12 +67,11 @@ static unsigned long z_erofs_scratch_drop(void)
 	int cpu, i;
 
 	for_each_possible_cpu(cpu)
-		for (i = 0; i < 2; i++) {
-			struct z_erofs_scratch *s;
+		for (i = 0; i < Z_EROFS_SCRATCH_NR; i++) {
+			unsigned long v = xchg(per_cpu_ptr(&z_erofs_scratch[i], cpu), 0);
 
-			s = xchg(per_cpu_ptr(&z_erofs_scratch[i], cpu), NULL);
-			n += !!s;
-			kvfree(s);
+			n += !!v;
+			z_erofs_scratch_free(v);
 		}
 	return n;
 }
@@ -171,7 +177,7 @@ int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align)
 		rq->floor = pgend;
 		return 0;
 	}
-	xt->buf = kvmalloc(xt->alen, GFP_NOFS | __GFP_NOWARN);
+	xt->buf = z_erofs_scratch_get(Z_EROFS_SCRATCH_IO, xt->alen, &xt->bits);
 	if (!xt->buf)
 		return -ENOMEM;
 	xt->how = EROFS_XT_BOUNCE;
@@ -275,7 +281,7 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 	struct erofs_sb_info *sbi = rq->sbi;
 	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
 	bool left = xt->alg == Z_EROFS_COMPRESSION_LZ4 && sbi->s.lz4_left_aligned;
-	struct z_erofs_scratch *sscr = NULL, *dscr = NULL;
+	u8 *sscr = NULL, *dscr = NULL, sbits = 0, dbits = 0;
 	enum erofs_stat how = EROFS_STAT_DIRECT;
 	u64 inpos = xt->rpos + xt->skip;	/* file position of the input, INPLACE */
 	u32 srclen = xt->plen;
@@ -295,7 +301,7 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 	/* where to: the pages themselves if they are one piece, else scratch or a mapping */
 	if (likely(from == xt->la && !keep && erofs_rq_contig(rq, from, to))) {
 		dst = erofs_rq_addr(rq, from);
-	} else if (dlen > Z_EROFS_SCRATCH_MAX && from == xt->la && !keep) {
+	} else if (dlen > 1U << Z_EROFS_SCRATCH_MAX_BITS && from == xt->la && !keep) {
 		u32 i = (from - rq->start) >> PAGE_SHIFT;
 
 		vpages = ((to - 1 - rq->start) >> PAGE_SHIFT) - i + 1;
@@ -304,10 +310,10 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 			return -ENOMEM;
 		dst = vmap + offset_in_page(from);
 	} else {
-		dscr = z_erofs_scratch_get(1, dlen);
+		dscr = z_erofs_scratch_get(Z_EROFS_SCRATCH_OUT, dlen, &dbits);
 		if (!dscr)
 			return -ENOMEM;
-		dst = dscr->data;
+		dst = dscr;
 		how = EROFS_STAT_BOUNCE;
 	}
 
@@ -331,12 +337,12 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 			u64 p = inpos;
 			u8 *s;
 
-			sscr = z_erofs_scratch_get(0, srclen);
+			sscr = z_erofs_scratch_get(Z_EROFS_SCRATCH_IN, srclen, &sbits);
 			if (!sscr) {
 				err = -ENOMEM;
 				goto out;
 			}
-			for (s = sscr->data; p < inpos + srclen;) {
+			for (s = sscr; p < inpos + srclen;) {
 				u32 n = min_t(u64, inpos + srclen - p,
 					      PAGE_SIZE - offset_in_page(p));
 
@@ -344,7 +350,7 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 				s += n;
 				p += n;
 			}
-			src = sscr->data;
+			src = sscr;
 			how = EROFS_STAT_BOUNCE;
 		} else if (!dscr) {
 			how = EROFS_STAT_INPLACE;
@@ -382,8 +388,8 @@ out:
 		flush_kernel_vmap_range(vmap, vpages << PAGE_SHIFT);
 		vm_unmap_ram(vmap, vpages);
 	}
-	z_erofs_scratch_put(0, sscr);
-	z_erofs_scratch_put(1, dscr);
+	z_erofs_scratch_put(Z_EROFS_SCRATCH_IN, sscr, sbits);
+	z_erofs_scratch_put(Z_EROFS_SCRATCH_OUT, dscr, dbits);
 	return err;
 }
 
@@ -430,7 +436,7 @@ static unsigned long z_erofs_shrink_count(struct shrinker *s, struct shrink_cont
 	int cpu, i;
 
 	for_each_possible_cpu(cpu)
-		for (i = 0; i < 2; i++)
+		for (i = 0; i < Z_EROFS_SCRATCH_NR; i++)
 			n += !!READ_ONCE(*per_cpu_ptr(&z_erofs_scratch[i], cpu));
 	return n ?: SHRINK_EMPTY;
 }

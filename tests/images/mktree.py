@@ -7,6 +7,7 @@ trusted xattrs) and a file system with 64 KiB xattrs, ACLs and 64-bit times:
 tmpfs, as mkimages.sh mounts it.  The same TREE gives the same objects on every
 machine; only directory sizes and inode numbers differ.
 """
+import hashlib
 import os
 import random
 import socket
@@ -281,6 +282,21 @@ def tree_small(t, longest=255):
 def tree_small15(t):
     """The same for mkfs.erofs 1.5, which mishandles names of 255 bytes."""
     tree_small(t, 254)
+
+
+def tree_digests(t):
+    """What mkfs.erofs --xattr-inode-digest=trusted.digest makes of "small"."""
+    tree_small(t)
+    done = set()
+    for here, _, files in os.walk(t.top):
+        for f in files:
+            path = here + b"/" + f
+            st = os.lstat(path)
+            if stat.S_ISREG(st.st_mode) and st.st_size and st.st_ino not in done:
+                done.add(st.st_ino)
+                with open(path, "rb") as data:
+                    value = b"sha256:" + hashlib.sha256(data.read()).digest()
+                os.setxattr(path, "trusted.digest", value)
 
 
 def tree_big(t):

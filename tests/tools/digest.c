@@ -58,6 +58,7 @@ static bool opt_sha, opt_errors, opt_noxattr, opt_dino = true, opt_keep;
 static uint64_t opt_seed = 1;
 
 static int trouble;		/* errors or mismatches were printed */
+static char late[256];		/* found while a line is being printed */
 static char *path;		/* of the current object, escaped only when printed */
 static size_t path_len, path_room;
 static unsigned char *filebuf;
@@ -339,7 +340,7 @@ static bool way_seq(int fd, uint64_t size, uint64_t seed, int *err)
 		pos += n;
 	}
 	if (read(fd, &extra, 1) || pread(fd, &extra, 1, size + page_size))
-		mismatch("data behind the end of the file");
+		snprintf(late, sizeof(late), "data behind the end of the file");
 	return true;
 }
 
@@ -366,7 +367,7 @@ static bool way_mmap(int fd, uint64_t size, uint64_t seed, struct sum *s, int *e
 	sum_update(s, m, size);
 	for (i = size; i < pages * page_size; i++)
 		if (m[i]) {
-			mismatch("byte %#x behind EOF in the last page", m[i]);
+			snprintf(late, sizeof(late), "byte %#x behind EOF in the last page", m[i]);
 			break;
 		}
 	munmap(m, size);
@@ -505,6 +506,9 @@ static void put_data(int fd, uint64_t size)
 		good = out[i];
 	}
 	printf("%s\n", good ? good : "-");
+	if (*late)
+		mismatch("%s", late);
+	*late = 0;
 	for (i = 0; i < 3; i++)
 		if (err[i])
 			report(order[i] == WAY_MMAP ? "mmap" : order[i] == WAY_SEQ ? "read" : "pread",
@@ -810,8 +814,9 @@ static void do_dir(int fd, uint64_t ino, uint64_t parent)
 		else
 			do_object(fd, list[i].name, &list[i], ino);
 		path_pop(old);
-		free(list[i].name);
 	}
+	for (i = 0; i < n; i++)
+		free(list[i].name);
 	free(list);
 	closedir(dir);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dectest.h - what the decompressor tests share: test data, and calls on buffers
+ * dectest.h - what the decoder tests and fuzzers share: test data, and calls on buffers
  * of exactly the declared size, so that the sanitizer sees any step outside.
  */
 #ifndef EROFS_DECTEST_H
@@ -11,10 +11,10 @@
 
 #define CHECK(cond, ...) do {						\
 	if (!(cond)) {							\
-		printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);	\
-		printf(__VA_ARGS__);					\
-		printf("\n");						\
-		exit(1);						\
+		fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond); \
+		fprintf(stderr, __VA_ARGS__);				\
+		fprintf(stderr, "\n");					\
+		abort();						\
 	}								\
 } while (0)
 

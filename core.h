@@ -529,7 +529,7 @@ u32 erofs_xattr_filter_bit(u8 index, const char *name, u32 namelen);
  * Z_EROFS_LZ4_INPLACE_MARGIN() - bytes by which the end of the input has to lie
  * behind the end of the output when both share one mapping (exact mode only)
  */
-#define Z_EROFS_LZ4_INPLACE_MARGIN(srclen)	(((srclen) >> 8) + 23)
+#define Z_EROFS_LZ4_INPLACE_MARGIN(srclen)	(((srclen) >> 8) + 31)
 int __must_check z_erofs_lz4_decode(const u8 *src, size_t srclen, u8 *dst, size_t dstlen,
 				    bool partial);
 

@@ -20,7 +20,7 @@
  *
  * - Loop 1 looks at the ends of both buffers once per GROUP sequences.  It
  *   stops so early that whatever one sequence does without looking (up to 32
- *   literals, a match of up to 40 bytes, all with copies that run over) stays
+ *   literals, a match of up to 48 bytes, all with copies that run over) stays
  *   inside.
  * - "Short" sequences (at most 14 literals, match at most 18) copy 16 and 24
  *   bytes whatever their lengths are; what is too much will be overwritten by
@@ -35,6 +35,8 @@
  * - Loop 2 does short sequences near the ends, with a look at the ends each
  *   time; everything else there is done by the careful code, which copies
  *   bytewise where room is short.
+ * - Fixed copies instead of loops wherever lengths are seldom larger: the end
+ *   of a loop is another branch that can't be foretold.
  *
  * Decoding in place.  Source and destination may be one mapping if the input
  * ends margin bytes or more behind the end of the output.  Let G be the gap
@@ -58,17 +60,20 @@
  *   themselves are read in front of the stores.
  * - Up to 24 bytes are stored for a match of 4 or more: 20 beyond its end,
  *   which is where the gap to the next sequence begins: G >= 20.
- * - 40 bytes are stored for a match of 19 or more: G >= 21.  Loops over more
+ * - 48 bytes are stored for a match of 19 or more: G >= 29.
+ * - 72 bytes are stored for a match of 49 or more: G >= 23.  Loops over more
  *   than that run over by at most 15.
  * - Long literal run: the distance is read in front of the stores, 32 bytes are
  *   stored for 15 or more before the extension of the match length is read,
  *   which lies at ip + 4 + l: G >= 13.  Longer ones are moved exactly.
+ * - Near match (distance below 8): 24 bytes for a match of 4 or more: G >= 20.
  * - Careful code: literals run over by at most 16 and the token has been read:
- *   G >= 15; matches by at most 7: G >= 7.
+ *   G >= 15; matches run over by at most 15, all read: G >= 15.
  *
- * So G >= 21 does, and the margin is srclen / 256 + 23.  Input that is damaged
- * can break this and then yields garbage, but every value read is used once
- * and checked against the ends of the buffers, so it can't do other harm.
+ * So G >= 29 does, and the margin is srclen / 256 + 31; some blocks need all of
+ * it.  Damaged input can break this and then yields garbage, but lengths and
+ * distances are checked after they are read, not before, so it can't do other
+ * harm.
  */
 #include "core.h"
 
@@ -78,11 +83,11 @@
 
 /*
  * Room that loop 1 keeps at the start of each sequence.  Input: token, extension
- * byte, 32 literals, distance, extension byte.  Output: 32 literals, 40 bytes of
+ * byte, 32 literals, distance, extension byte.  Output: 32 literals, 48 bytes of
  * match, and the last 5 bytes of the block which no match may touch.
  */
 #define LOOP1_IN	40
-#define LOOP1_OUT	80
+#define LOOP1_OUT	88
 
 /*
  * The same for loop 2, short sequences only: there is more room than this.
@@ -103,14 +108,20 @@ struct token_info {
 	u16 len;
 };
 
-#define TOKEN(t)	{ ((t) & 15) == 15 ? U16_MAX : 7, ((t) & 15) + 4 }
-#define TOKENS_4(t)	TOKEN(t), TOKEN((t) + 1), TOKEN((t) + 2), TOKEN((t) + 3)
-#define TOKENS_16	TOKENS_4(0), TOKENS_4(4), TOKENS_4(8), TOKENS_4(12)
-#define TOKENS_64	TOKENS_16, TOKENS_16, TOKENS_16, TOKENS_16
-
-/* indexed by the whole token: extracting the low nibble would cost more */
-static const struct token_info token_info[256] = {
-	TOKENS_64, TOKENS_64, TOKENS_64, TOKENS_64
+/*
+ * By the whole token: taking the low nibble out of it would cost more.  An array
+ * member and not a pointer to the first row, or else gcc adds up the address.
+ */
+static const union {
+	struct token_info by_nibbles[16][16];
+	struct token_info by_token[256];
+} token_table = {
+	.by_nibbles[0 ... 15] = {
+		{ 7, 4 }, { 7, 5 }, { 7, 6 }, { 7, 7 },
+		{ 7, 8 }, { 7, 9 }, { 7, 10 }, { 7, 11 },
+		{ 7, 12 }, { 7, 13 }, { 7, 14 }, { 7, 15 },
+		{ 7, 16 }, { 7, 17 }, { 7, 18 }, { U16_MAX, 19 },
+	},
 };
 
 /* smallest multiple of the distance (1 .. 7) that is 8 or more */
@@ -145,47 +156,54 @@ static __always_inline void copy_over(u8 *d, const u8 *s, const u8 *end)
 }
 
 /*
- * One sequence.  Goes to LONG_LITERALS with ip and op as they were and t = *ip;
- * or to LONG_MATCH, likewise, with the literals already copied; or does all of
- * it.  Unless @last, loads the next token to t.
+ * One sequence, in loop @n.  Goes to loopN_literals if there are 15 or more, with
+ * ip and op as they were and t = *ip; or to loopN_match if the match isn't short
+ * or its distance is below 8, likewise, with the literals copied and lit and dist
+ * set; or does all of it.  Unless @last, loads the next token to t.
  */
-#define SEQUENCE(last, long_literals, long_match)				\
+#define SEQUENCE(n, last)							\
 	do {									\
-		u16 dist;							\
+		const u8 *q;							\
 		u8 *o;								\
 										\
-		if (unlikely(t >= 0xf0))					\
-			goto long_literals;					\
 		lit = t >> 4;							\
+		if (unlikely(lit == 15))					\
+			goto loop##n##_literals;				\
 		copy16(op, ip + 1);						\
 		dist = get_unaligned_le16(ip + 1 + lit);			\
 		o = op + lit;							\
-		if (unlikely(dist <= token_info[t].far))			\
-			goto long_match;					\
-		s = (const u8 *)((uintptr_t)o - dist);				\
-		if (unlikely(s < dst))						\
+		if (unlikely((u16)dist <= token_table.by_token[t].far))		\
+			goto loop##n##_match;					\
+		q = (const u8 *)((uintptr_t)o - dist);				\
+		if (unlikely(q < dst))						\
 			goto bad;						\
-		op = o + token_info[t].len;					\
+		op = o + token_table.by_token[t].len;				\
 		if (!(last)) {							\
 			t = ip[lit + 3];					\
 			HIDE(lit);						\
 		}								\
 		ip += lit + 3;							\
-		copy16(o, s);							\
-		copy8(o + 16, s + 16);						\
+		copy16(o, q);							\
+		copy8(o + 16, q + 16);						\
 	} while (0)
 
 /*
- * Extension bytes from @p on are added to @sum.  One byte of input is 255 bytes
- * of output at most, so that @sum can't overflow, see the check of srclen.
+ * Extension bytes from @p on are added to @sum.  Returns where they end, NULL if
+ * that would be behind @end.  One byte of input is 255 bytes of output at most,
+ * so that @sum can't overflow, see the check of srclen.
  */
-#define EXTEND(p, sum)								\
-	do {									\
-		if (unlikely((p) >= iend))					\
-			goto bad;						\
-		x = *(p)++;							\
-		(sum) += x;							\
-	} while (x == 255)
+static __always_inline const u8 *extend(const u8 *p, const u8 *end, size_t *sum)
+{
+	u8 x;
+
+	do {
+		if (unlikely(p >= end))
+			return NULL;
+		x = *p++;
+		*sum += x;
+	} while (x == 255);
+	return p;
+}
 
 int z_erofs_lz4_decode(const u8 *src, size_t srclen, u8 *dst, size_t dstlen, bool partial)
 {
@@ -211,17 +229,17 @@ int z_erofs_lz4_decode(const u8 *src, size_t srclen, u8 *dst, size_t dstlen, boo
 
 	while (ip < ilim && op < olim) {
 		t = *ip;
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(false, long_literals, long_match);
-		SEQUENCE(true, long_literals, long_match);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, false);
+		SEQUENCE(1, true);
 		continue;
 
-long_literals:
+loop1_literals:
 		x = ip[1];
 		lit = 15 + x;
 		s = ip + 2;
@@ -231,8 +249,11 @@ long_literals:
 			copy16(op, s);
 			copy16(op + 16, s + 16);
 		} else {
-			if (unlikely(x == 255))
-				EXTEND(s, lit);
+			if (unlikely(x == 255)) {
+				s = extend(s, iend, &lit);
+				if (unlikely(!s))
+					goto bad;
+			}
 			if (unlikely((size_t)(iend - s) < lit + LOOP1_IN ||
 				     (size_t)(oend - op) < lit + LOOP1_OUT))
 				break;
@@ -243,36 +264,46 @@ long_literals:
 		op += lit;
 		goto match;
 
-long_match:
+loop1_match:
 		ip += lit + 3;
 		op += lit;
-		dist = get_unaligned_le16(ip - 2);
 match:
-		/* here at least 45 bytes of output and 1 of input are left */
+		/* 53 bytes of output and 1 of input are left, or more */
 		s = (const u8 *)((uintptr_t)op - dist);
 		if (unlikely(s < dst))
 			goto bad;
 		len = (t & 15) + 4;
-		if (len == 19) {
+		if (likely(len == 19)) {
 			x = *ip++;
 			len += x;
 			if (unlikely(dist < 8))
 				goto near_match;
-			if (likely(len <= 40)) {
+			if (likely(len <= 48)) {
 				copy16(op, s);
 				copy16(op + 16, s + 16);
-				copy8(op + 32, s + 32);
+				copy16(op + 32, s + 32);
 				op += len;
 				continue;
 			}
-			if (x == 255)
-				EXTEND(ip, len);
-			if (unlikely((size_t)(oend - op) < len + 16))
+			if (x == 255) {
+				ip = extend(ip, iend, &len);
+				if (unlikely(!ip))
+					goto bad;
+			}
+			if (unlikely((size_t)(oend - op) < len + 32))
 				goto careful_match;
-			if (len > 256 && dist >= len)
+			if (len > 256 && dist >= len) {
 				memcpy(op, s, len);
-			else
-				copy_over(op, s, op + len);
+				op += len;
+				continue;
+			}
+			copy16(op, s);
+			copy16(op + 16, s + 16);
+			copy16(op + 32, s + 32);
+			copy16(op + 48, s + 48);
+			copy8(op + 64, s + 64);
+			if (unlikely(len > 72))
+				copy_over(op + 72, s + 72, op + len);
 			op += len;
 			continue;
 		}
@@ -285,8 +316,11 @@ match:
 near_match:
 		if (unlikely(!dist))
 			goto bad;
-		if (unlikely(len == 19 + 255))	/* the first extension byte is 255 */
-			EXTEND(ip, len);
+		if (unlikely(len == 19 + 255)) {	/* extension byte is 255 */
+			ip = extend(ip, iend, &len);
+			if (unlikely(!ip))
+				goto bad;
+		}
 		if (unlikely((size_t)(oend - op) < len + 32))
 			goto careful_match;
 		/*
@@ -303,8 +337,12 @@ near_match:
 		op[7] = s[7];
 		s = op + 8 - far_multiple[dist];
 		copy16(op + 8, s);
-		if (unlikely(len > 24))
-			copy_over(op + 24, s + 16, op + len);
+		if (unlikely(len > 24)) {
+			if (dist == 1 && len > 128)
+				memset(op + 24, op[0], len - 24);
+			else
+				copy_over(op + 24, s + 16, op + len);
+		}
 		op += len;
 	}
 
@@ -313,15 +351,19 @@ near_match:
 	for (;;) {
 		while (ip < ilim && op < olim) {
 			t = *ip;
-			SEQUENCE(true, careful, careful);
+			SEQUENCE(2, true);
 		}
-careful:
+loop2_literals:
+loop2_match:
 		if (unlikely(ip >= iend))
 			goto bad;
 		t = *ip++;
 		lit = t >> 4;
-		if (lit == 15)
-			EXTEND(ip, lit);
+		if (lit == 15) {
+			ip = extend(ip, iend, &lit);
+			if (unlikely(!ip))
+				goto bad;
+		}
 		room = oend - op;
 		if (partial) {
 			lit = min(lit, room);
@@ -341,19 +383,24 @@ careful:
 			memmove(op, ip, lit);
 			return 0;
 		}
-		if (room >= lit + 16 && (size_t)(iend - ip) >= lit + 16) {
+		if (lit <= 8 && room >= 8 && (size_t)(iend - ip) >= 8) {
+			copy8(op, ip);
+		} else if (room >= lit + 16 && (size_t)(iend - ip) >= lit + 16) {
 			copy_over(op, ip, op + lit);
-			op += lit;
-			ip += lit;
 		} else {
-			for (end = op + lit; op < end;)
-				*op++ = *ip++;
+			for (x = 0; x < lit; x++)
+				op[x] = ip[x];
 		}
+		op += lit;
+		ip += lit;
 		dist = get_unaligned_le16(ip);
 		ip += 2;
 		len = (t & 15) + 4;
-		if (len == 19)
-			EXTEND(ip, len);
+		if (len == 19) {
+			ip = extend(ip, iend, &len);
+			if (unlikely(!ip))
+				goto bad;
+		}
 
 careful_match:
 		if (unlikely(!dist || dist > (size_t)(op - dst)))
@@ -365,12 +412,10 @@ careful_match:
 			goto bad;
 		s = op - dist;
 		end = op + len;
-		if (dist >= 8 && room >= len + 8) {
-			do {
-				copy8(op, s);
-				op += 8;
-				s += 8;
-			} while (op < end);
+		if (dist >= 8 && room >= len + 16) {
+			copy16(op, s);
+			if (len > 16)
+				copy_over(op + 16, s + 16, end);
 			op = end;
 		} else {
 			do {

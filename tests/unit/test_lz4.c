@@ -326,8 +326,8 @@ static void test_handmade(void)
 /* every token at every distance from the ends, with lengths of all classes */
 static void test_ends(void)
 {
-	static const size_t lens[] = { 4, 5, 8, 16, 17, 18, 19, 20, 39, 40, 41, 56, 57, 256, 273,
-				       274, 275, 529, 600 };
+	static const size_t lens[] = { 4, 5, 8, 16, 17, 18, 19, 20, 24, 25, 47, 48, 49, 71, 72, 73,
+				       129, 256, 257, 273, 274, 275, 529, 600 };
 	static const size_t lits[] = { 0, 1, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 34, 269, 270, 271,
 				       300 };
 	static const size_t dists[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 24, 31, 40, 300 };
@@ -430,7 +430,7 @@ static size_t make_worst(size_t lit, size_t len, size_t *dstlen)
 
 static void test_in_place(void)
 {
-	static const size_t lens[] = { 4, 18, 19, 20, 24, 40, 41, 57, 300 };
+	static const size_t lens[] = { 4, 18, 19, 20, 24, 48, 49, 72, 73, 300 };
 	size_t srclen, dstlen, need, margin, i, k, tight = 0, n;
 	u8 *want = malloc(4 << 20);
 

@@ -25,12 +25,62 @@
 #include "core.h"
 #include "decompressor.h"
 
+struct z_erofs_ws {
+	struct list_head node;		/* in pool->idle, or nowhere while in use */
+	size_t size;			/* of data[]; never changes */
+	u8 data[] __aligned(16);
+};
+
 /*
- * One algorithm.  Those with a workspace have @ws_size and @decode_ws, the
- * others @decode.  A new algorithm is a new row of z_erofs_algs.
+ * Workspaces smaller than @ws_size are left over from before the pool grew.
+ * They are in use, are not counted in @total, and are freed when given back;
+ * their users belong to mounts that declared less.
+ *
+ * @lock: protects all fields but @users and @wait
+ * @wait: readers waiting for an idle workspace, exclusively
+ * @idle: workspaces of @ws_size, the one used last in front
+ * @nr_idle: length of @idle
+ * @total: idle and busy workspaces of @ws_size; at least 1 while there are users
+ * @ws_size: the largest any mount since the first one asked for
+ * @users: mounts; protected by z_erofs_pool_mutex
+ */
+struct z_erofs_pool {
+	spinlock_t lock;		/* all but wait and users */
+	wait_queue_head_t wait;
+	struct list_head idle;
+	unsigned int nr_idle;
+	unsigned int total;
+	size_t ws_size;
+	unsigned int users;
+};
+
+static DEFINE_MUTEX(z_erofs_pool_mutex);
+
+static struct z_erofs_pool lzma_pool = {
+	.lock = __SPIN_LOCK_UNLOCKED(lzma_pool.lock),
+	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(lzma_pool.wait),
+	.idle = LIST_HEAD_INIT(lzma_pool.idle),
+};
+
+static struct z_erofs_pool deflate_pool = {
+	.lock = __SPIN_LOCK_UNLOCKED(deflate_pool.lock),
+	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(deflate_pool.wait),
+	.idle = LIST_HEAD_INIT(deflate_pool.idle),
+};
+
+static struct z_erofs_pool zstd_pool = {
+	.lock = __SPIN_LOCK_UNLOCKED(zstd_pool.lock),
+	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(zstd_pool.wait),
+	.idle = LIST_HEAD_INIT(zstd_pool.idle),
+};
+
+/*
+ * One algorithm.  Those with a workspace have @pool, @ws_size and @decode_ws, the
+ * others @decode.  A new algorithm is a new row of z_erofs_algs (and a pool).
  */
 struct z_erofs_alg {
 	const char *name;
+	struct z_erofs_pool *pool;
 	size_t (*ws_size)(const struct z_erofs_dec_cfg *cfg);
 	int (*decode_ws)(void *ws, size_t ws_size, const struct z_erofs_dec_cfg *cfg,
 			 const u8 *src, size_t srclen, u8 *dst, size_t dstlen, bool partial);
@@ -78,67 +128,23 @@ static const struct z_erofs_alg z_erofs_algs[Z_EROFS_COMPRESSION_MAX] = {
 	},
 	[Z_EROFS_COMPRESSION_LZMA] = {
 		.name = "lzma",
+		.pool = &lzma_pool,
 		.ws_size = lzma_ws_size,
 		.decode_ws = lzma_decode_ws,
 	},
 	[Z_EROFS_COMPRESSION_DEFLATE] = {
 		.name = "deflate",
+		.pool = &deflate_pool,
 		.ws_size = deflate_ws_size,
 		.decode_ws = deflate_decode_ws,
 	},
 	[Z_EROFS_COMPRESSION_ZSTD] = {
 		.name = "zstd",
+		.pool = &zstd_pool,
 		.ws_size = zstd_ws_size,
 		.decode_ws = zstd_decode_ws,
 	},
 };
-
-struct z_erofs_ws {
-	struct list_head node;		/* in pool->idle, or nowhere while in use */
-	size_t size;			/* of data[]; never changes */
-	u8 data[] __aligned(16);
-};
-
-/*
- * Workspaces smaller than @ws_size are left over from before the pool grew.
- * They are in use, are not counted in @total, and are freed when given back;
- * their users belong to mounts that declared less.
- *
- * @lock: protects all fields but @users and @wait
- * @wait: readers waiting for an idle workspace, exclusively
- * @idle: workspaces of @ws_size, the one used last in front
- * @nr_idle: length of @idle
- * @total: idle and busy workspaces of @ws_size; at least 1 while there are users
- * @ws_size: the largest any mount since the first one asked for
- * @users: mounts; protected by z_erofs_pool_mutex
- */
-struct z_erofs_pool {
-	spinlock_t lock;
-	wait_queue_head_t wait;
-	struct list_head idle;
-	unsigned int nr_idle;
-	unsigned int total;
-	size_t ws_size;
-	unsigned int users;
-};
-
-static DEFINE_MUTEX(z_erofs_pool_mutex);
-
-#define POOL_INIT(i) {								\
-	.lock = __SPIN_LOCK_UNLOCKED(z_erofs_pools[i].lock),			\
-	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(z_erofs_pools[i].wait),		\
-	.idle = LIST_HEAD_INIT(z_erofs_pools[i].idle),				\
-}
-
-/* the entries of algorithms without workspace stay unused */
-static struct z_erofs_pool z_erofs_pools[Z_EROFS_COMPRESSION_MAX] = {
-	[Z_EROFS_COMPRESSION_LZ4] = POOL_INIT(Z_EROFS_COMPRESSION_LZ4),
-	[Z_EROFS_COMPRESSION_LZMA] = POOL_INIT(Z_EROFS_COMPRESSION_LZMA),
-	[Z_EROFS_COMPRESSION_DEFLATE] = POOL_INIT(Z_EROFS_COMPRESSION_DEFLATE),
-	[Z_EROFS_COMPRESSION_ZSTD] = POOL_INIT(Z_EROFS_COMPRESSION_ZSTD),
-};
-
-static_assert(Z_EROFS_COMPRESSION_MAX == 4, "each algorithm needs its pool");
 
 static struct z_erofs_ws *ws_alloc(size_t size, gfp_t gfp)
 {
@@ -282,8 +288,8 @@ static void pools_drop_users(u32 algs)
 	unsigned int alg;
 
 	for (alg = 0; alg < Z_EROFS_COMPRESSION_MAX; alg++)
-		if (algs & BIT(alg) && z_erofs_algs[alg].ws_size)
-			pool_drop_user(&z_erofs_pools[alg]);
+		if (algs & BIT(alg) && z_erofs_algs[alg].pool)
+			pool_drop_user(z_erofs_algs[alg].pool);
 }
 
 /**
@@ -313,9 +319,9 @@ int z_erofs_pool_get(u32 algs, u32 lzma_dict, u32 zstd_windowlog)
 
 	mutex_lock(&z_erofs_pool_mutex);
 	for (alg = 0; alg < Z_EROFS_COMPRESSION_MAX; alg++) {
-		if (!(algs & BIT(alg)) || !z_erofs_algs[alg].ws_size)
+		if (!(algs & BIT(alg)) || !z_erofs_algs[alg].pool)
 			continue;
-		err = pool_add_user(&z_erofs_pools[alg], z_erofs_algs[alg].ws_size(&cfg));
+		err = pool_add_user(z_erofs_algs[alg].pool, z_erofs_algs[alg].ws_size(&cfg));
 		if (err) {
 			pools_drop_users(algs & (BIT(alg) - 1));
 			break;
@@ -357,7 +363,8 @@ unsigned long z_erofs_pool_count(void)
 	unsigned int alg;
 
 	for (alg = 0; alg < Z_EROFS_COMPRESSION_MAX; alg++)
-		nr += pool_surplus(&z_erofs_pools[alg]);
+		if (z_erofs_algs[alg].pool)
+			nr += pool_surplus(z_erofs_algs[alg].pool);
 	return nr;
 }
 
@@ -376,8 +383,10 @@ unsigned long z_erofs_pool_shrink(unsigned long nr)
 	LIST_HEAD(old);
 
 	for (alg = 0; alg < Z_EROFS_COMPRESSION_MAX; alg++) {
-		struct z_erofs_pool *pool = &z_erofs_pools[alg];
+		struct z_erofs_pool *pool = z_erofs_algs[alg].pool;
 
+		if (!pool)
+			continue;
 		spin_lock(&pool->lock);
 		while (freed < nr && pool_surplus(pool)) {
 			list_move(pool->idle.prev, &old);	/* unused for longest */
@@ -401,8 +410,12 @@ void z_erofs_pool_exit(void)
 	unsigned int alg;
 
 	for (alg = 0; alg < Z_EROFS_COMPRESSION_MAX; alg++) {
-		WARN_ON_ONCE(z_erofs_pools[alg].users);
-		pool_restart(&z_erofs_pools[alg], 0, NULL);
+		struct z_erofs_pool *pool = z_erofs_algs[alg].pool;
+
+		if (!pool)
+			continue;
+		WARN_ON_ONCE(pool->users);
+		pool_restart(pool, 0, NULL);
 	}
 }
 
@@ -457,14 +470,14 @@ int z_erofs_decode(unsigned int alg, const struct z_erofs_dec_cfg *cfg,
 	if (!z_erofs_alg_supported(alg))
 		return -EOPNOTSUPP;
 	a = &z_erofs_algs[alg];
-	if (!a->ws_size)
+	if (!a->pool)
 		return a->decode(src, srclen, dst, dstlen, partial);
 	/* without a hold on the pool there might never be a workspace */
 	if (!(cfg->algs & BIT(alg)))
 		return -EFSCORRUPTED;
 
-	ws = ws_get(&z_erofs_pools[alg]);
+	ws = ws_get(a->pool);
 	err = a->decode_ws(ws->data, ws->size, cfg, src, srclen, dst, dstlen, partial);
-	ws_put(&z_erofs_pools[alg], ws);
+	ws_put(a->pool, ws);
 	return err;
 }

@@ -18,9 +18,9 @@
  * Range coder.  range is at least 2^24 after rc_normalize(); a probability is
  * the chance of a 0 bit in units of 2^-11 and stays within 31 .. 2017.
  */
-#define RC_TOP			(1U << 24)
+#define RC_TOP			0x1000000U
 #define RC_PROB_BITS		11
-#define RC_PROB_ONE		(1U << RC_PROB_BITS)
+#define RC_PROB_ONE		2048U	/* 1 << RC_PROB_BITS */
 #define RC_MOVE_BITS		5
 #define RC_INIT_BYTES		5
 
@@ -118,7 +118,7 @@ static __always_inline u32 rc_bit_mask(struct lzma_rc *rc, u16 *prob)
 	rc->range -= bound;
 	rc->range += mask & (bound - rc->range);
 	rc->code -= bound & ~mask;
-	*prob = p - ((s32)(p - (mask & (RC_PROB_ONE - BIT(RC_MOVE_BITS) + 1))) >> RC_MOVE_BITS);
+	*prob = p - ((s32)(p - (mask & (RC_PROB_ONE - 31))) >> RC_MOVE_BITS);
 	return mask;
 }
 

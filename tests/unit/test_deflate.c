@@ -1,5 +1,5 @@
 /* links: decompressor_deflate.c; libs: -lz */
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_deflate.c - raw DEFLATE streams of all block types, made with zlib or by hand. */
 #include "dec_deflate.h"
 

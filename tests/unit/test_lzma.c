@@ -1,5 +1,5 @@
 /* links: decompressor_lzma.c; libs: -llzma */
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_lzma.c - the MicroLZMA decoder against liblzma. */
 #include "dec_lzma.h"
 

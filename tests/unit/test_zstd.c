@@ -1,5 +1,5 @@
 /* links: decompressor_zstd.c; libs: -lzstd */
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /* test_zstd.c - Zstandard frames of all shapes a writer may choose, and those it may not. */
 #include "dec_zstd.h"
 

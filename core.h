@@ -346,17 +346,18 @@ int __must_check z_erofs_info_decode(const struct erofs_super *s, const struct e
 
 #define Z_EROFS_PACK_MAX	16
 
-/* One parsed index record; the flags are Z_EROFS_REC_* */
+/**
+ * struct z_erofs_rec - one parsed index record
+ * @u: head: first block, relative to the pack's base; NONHEAD: delta0 in the
+ *	low, delta1 in the high half (section 11.3)
+ * @val: head: clusterofs; NONHEAD with CBLKCNT: blocks of the pcluster
+ * @type: Z_EROFS_LCLUSTER_*
+ * @flags: Z_EROFS_REC_*
+ */
 struct z_erofs_rec {
-	union {
-		u32 blk;	/* head: first block, relative to the pack's base */
-		struct {	/* NONHEAD: as in section 11.3, not checked */
-			u16 delta0;
-			u16 delta1;
-		};
-	};
-	u16 val;		/* head: clusterofs; NONHEAD with CBLKCNT: blocks */
-	u8 type;		/* Z_EROFS_LCLUSTER_* */
+	u32 u;
+	u16 val;
+	u8 type;
 	u8 flags;
 };
 

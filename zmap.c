@@ -249,6 +249,18 @@ static int set_fragment(struct erofs_meta *m, u64 pos, struct erofs_map *map)
 
 /* ---- index records ---------------------------------------------------------- */
 
+/* what a NONHEAD has in u; plain shifts leave the record in registers */
+static __always_inline u32 rec_delta0(const struct z_erofs_rec *r)
+{
+	return r->u & 0xffff;
+}
+
+/* ancient writers stored 0 */
+static __always_inline u32 rec_delta1(const struct z_erofs_rec *r)
+{
+	return r->u >> 16 ?: 1;
+}
+
 static u64 rec_pos(const struct z_erofs_info *zi, u64 l)
 {
 	u64 first;
@@ -259,17 +271,17 @@ static u64 rec_pos(const struct z_erofs_info *zi, u64 l)
 	return pack_pos(zi, l, &first, &size);
 }
 
-static noinline int rec_bad(const struct zlookup *q, u64 l, const struct z_erofs_rec *r)
+static noinline int rec_bad(const struct zlookup *q, u64 l, u8 type, u8 flags, u16 val)
 {
 	const char *what;
 
-	if (r->type != Z_EROFS_LCLUSTER_NONHEAD)
+	if (type != Z_EROFS_LCLUSTER_NONHEAD)
 		what = "clusterofs beyond the lcluster";
-	else if (r->flags & Z_EROFS_REC_CBLKCNT)
+	else if (flags & Z_EROFS_REC_CBLKCNT)
 		what = "pcluster size without big pclusters";
 	else
 		what = "pcluster size expected";
-	return corrupt(q->m, what, rec_pos(q->zi, l), r->val);
+	return corrupt(q->m, what, rec_pos(q->zi, l), val);
 }
 
 static __always_inline void parse_full(const struct z_erofs_info *zi, u64 v,
@@ -277,9 +289,9 @@ static __always_inline void parse_full(const struct z_erofs_info *zi, u64 v,
 {
 	r->flags = 0;
 	r->type = v & Z_EROFS_LI_TYPE_MASK;
+	r->u = v >> 32;
 	if (r->type != Z_EROFS_LCLUSTER_NONHEAD) {
 		r->val = v >> 16;
-		r->blk = v >> 32;
 		if (v & Z_EROFS_LI_PARTIAL_REF)
 			r->flags |= Z_EROFS_REC_PARTIAL;
 		if (v & Z_EROFS_LI_HOLE)
@@ -289,11 +301,9 @@ static __always_inline void parse_full(const struct z_erofs_info *zi, u64 v,
 		return;
 	}
 	r->val = v >> 32;
-	r->delta0 = v >> 32;
-	r->delta1 = v >> 48;
 	if (r->val & Z_EROFS_LI_D0_CBLKCNT) {
 		r->val &= ~Z_EROFS_LI_D0_CBLKCNT;
-		r->delta0 = 1;
+		r->u = (r->u & ~0xffffU) | 1;
 		r->flags |= Z_EROFS_REC_CBLKCNT;
 		if (!(zi->advise & (Z_EROFS_ADVISE_BIG_PCLUSTER_1 |
 				    Z_EROFS_ADVISE_BIG_PCLUSTER_2)))
@@ -323,42 +333,38 @@ static __always_inline void parse_entries(const struct z_erofs_info *zi, const u
 		r->flags = 0;
 		if (r->type != Z_EROFS_LCLUSTER_NONHEAD) {
 			/* one block each, unless a CBLKCNT follows */
-			r->blk = big ? rel : rel + 1;
+			r->u = big ? rel : rel + 1;
 			rel++;
 			after_head = true;
 			if (r->val >> zi->lclusterbits)
 				r->flags = Z_EROFS_REC_BAD;
 			continue;
 		}
-		r->delta1 = 0;
 		if (r->val & Z_EROFS_LI_D0_CBLKCNT) {
 			r->val &= ~Z_EROFS_LI_D0_CBLKCNT;
 			r->flags = Z_EROFS_REC_CBLKCNT;
-			r->delta0 = 1;
+			r->u = 1;
 			if (!big)
 				r->flags |= Z_EROFS_REC_BAD;
 			else
 				rel += r->val - after_head;
 		} else if (j < v - 1) {
-			r->delta0 = r->val;
+			r->u = r->val;
 			if (big && r->val <= 1)
 				r->flags = Z_EROFS_REC_BAD;
 		} else {
-			r->delta1 = r->val;
-			if (after_head)
-				r->delta0 = 1;
-			else
-				r->delta0 = r[-1].delta0 + 1;
+			r->u = after_head ? 1 : rec_delta0(r - 1) + 1;
+			r->u |= r->val << 16;
 		}
 		after_head = false;
 	}
 
 	/* in a non-last entry delta1 leads to the next head or out of the pack */
-	d1 = rec[v - 1].type == Z_EROFS_LCLUSTER_NONHEAD ? max_t(u32, rec[v - 1].delta1, 1) : 0;
+	d1 = rec[v - 1].type == Z_EROFS_LCLUSTER_NONHEAD ? rec_delta1(&rec[v - 1]) : 0;
 	for (j = v - 1; j--; ) {
 		d1++;
 		if (rec[j].type == Z_EROFS_LCLUSTER_NONHEAD)
-			rec[j].delta1 = d1;
+			rec[j].u |= d1 << 16;
 		else
 			d1 = 0;
 	}
@@ -437,92 +443,99 @@ static __always_inline int rec_get(const struct zlookup *q, u64 l, struct z_erof
 		*base = pk->base;
 	}
 	if (unlikely(r->flags & Z_EROFS_REC_BAD))
-		return rec_bad(q, l, r);
+		return rec_bad(q, l, r->type, r->flags, r->val);
 	return 0;
 }
 
-/* Can the extent with this head (NULL: unknown) be longer than the limit? */
-static bool length_limited(const struct z_erofs_info *zi, const struct z_erofs_rec *head)
+/*
+ * Does the limit of 12 MiB apply?  Not to holes, so that going back in a full
+ * index it isn't known before the head is.
+ */
+static bool length_limited(const struct z_erofs_info *zi, u8 head_flags)
 {
-	if (zi->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER)
-		return false;
-	if (!head)
-		return zi->kind != Z_EROFS_KIND_FULL;
-	return !(head->flags & Z_EROFS_REC_HOLE);
+	return !(zi->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER) &&
+	       !(head_flags & Z_EROFS_REC_HOLE);
 }
 
+/* A record, its number, and what its blk is relative to */
+struct zplace {
+	u64 l;
+	struct z_erofs_rec rec;
+	u32 base;
+};
+
 /*
- * From record *@l, which is not the head wanted, back to the head.  @dist: the
- * first step.  Ends because each step decreases *@l.
+ * From record @at, which is not the head wanted, back to the head.  @dist: the
+ * first step.  Ends because each step decreases the number.
  */
-static noinline int index_back(const struct zlookup *q, u64 off, u64 *l, struct z_erofs_rec *r,
-			       u32 *base, u32 dist)
+static noinline int index_back(const struct zlookup *q, u64 off, u32 dist, struct zplace *at)
 {
 	const u8 lbits = q->zi->lclusterbits;
-	const bool limited = length_limited(q->zi, NULL);
+	const bool limited = q->zi->kind == Z_EROFS_KIND_COMPACT && length_limited(q->zi, 0);
+	struct z_erofs_rec *r = &at->rec;
 	bool cblk = r->type == Z_EROFS_LCLUSTER_NONHEAD && (r->flags & Z_EROFS_REC_CBLKCNT);
 	int err;
 
 	for (;;) {
-		if (!dist || dist > *l)
-			return corrupt(q->m, "bad lookback distance", rec_pos(q->zi, *l), dist);
-		*l -= dist;
-		err = rec_get(q, *l, r, base);
+		if (!dist || dist > at->l)
+			return corrupt(q->m, "bad lookback distance", rec_pos(q->zi, at->l), dist);
+		at->l -= dist;
+		err = rec_get(q, at->l, r, &at->base);
 		if (err)
 			return err;
 		if (r->type != Z_EROFS_LCLUSTER_NONHEAD)
 			return 0;
 		if (cblk)
 			return corrupt(q->m, "pcluster size not behind a head",
-				       rec_pos(q->zi, *l), r->delta0);
+				       rec_pos(q->zi, at->l), rec_delta0(r));
 		cblk = r->flags & Z_EROFS_REC_CBLKCNT;
-		if (limited && off - (*l << lbits) >= Z_EROFS_PCLUSTER_MAX_DSIZE)
-			return unsupported(q->m, "extent too long", rec_pos(q->zi, *l),
-					   off - (*l << lbits));
-		dist = r->delta0;
+		if (limited && off - (at->l << lbits) >= Z_EROFS_PCLUSTER_MAX_DSIZE)
+			return unsupported(q->m, "extent too long", rec_pos(q->zi, at->l),
+					   off - (at->l << lbits));
+		dist = rec_delta0(r);
 	}
 }
 
 /*
- * From the NONHEAD @r behind the head to the end of the extent (not clamped).
- * Ends because each step increases @k.
+ * From lcluster @k on, which a NONHEAD before it leads to, to the end of the
+ * extent that begins at @start (not clamped).  Ends because each step increases
+ * @k.
  */
-static __always_inline int index_forward(const struct zlookup *q, u64 start, bool limited, u64 k,
-					 struct z_erofs_rec *r, u64 *end)
+static noinline int index_forward(const struct zlookup *q, u64 start, bool limited, u64 k,
+				  u64 *end)
 {
 	const u8 lbits = q->zi->lclusterbits;
+	struct z_erofs_rec r;
 	u32 base;
 	int err;
 
-	for (;;) {
-		k += r->delta1 ?: 1;
-		if (k >= q->zi->nrec) {
-			*end = q->d->size;
-			return 0;
-		}
+	while (k < q->zi->nrec) {
 		if (unlikely((k << lbits) - start > Z_EROFS_PCLUSTER_MAX_DSIZE) && limited)
 			return unsupported(q->m, "extent too long", rec_pos(q->zi, k),
 					   (k << lbits) - start);
-		err = rec_get(q, k, r, &base);
+		err = rec_get(q, k, &r, &base);
 		if (err)
 			return err;
-		if (likely(r->type != Z_EROFS_LCLUSTER_NONHEAD)) {
-			*end = (k << lbits) + r->val;
+		if (likely(r.type != Z_EROFS_LCLUSTER_NONHEAD)) {
+			*end = (k << lbits) + r.val;
 			return 0;
 		}
-		if (r->flags & Z_EROFS_REC_CBLKCNT)
+		if (r.flags & Z_EROFS_REC_CBLKCNT)
 			return corrupt(q->m, "pcluster size not behind a head",
-				       rec_pos(q->zi, k), r->val);
+				       rec_pos(q->zi, k), r.val);
+		k += rec_delta1(&r);
 	}
+	*end = q->d->size;
+	return 0;
 }
 
-static noinline int index_find(const struct zlookup *q, u64 off, struct erofs_map *map)
+static __always_inline int index_find(const struct zlookup *q, u64 off, struct erofs_map *map)
 {
 	const struct z_erofs_info *zi = q->zi;
 	const u8 lbits = zi->lclusterbits;
 	const u64 size = q->d->size;
 	u64 l = off >> lbits, start, end = size, blk;
-	bool limited, big, need_cblk = false;
+	bool big, need_cblk = false;
 	u32 base, base2, nblks = 1;
 	struct z_erofs_rec head, r;
 	int err;
@@ -530,17 +543,22 @@ static noinline int index_find(const struct zlookup *q, u64 off, struct erofs_ma
 	err = rec_get(q, l, &head, &base);
 	if (err)
 		return err;
-	if (head.type == Z_EROFS_LCLUSTER_NONHEAD)
-		err = index_back(q, off, &l, &head, &base, head.delta0);
-	else if (off - (l << lbits) < head.val)
-		err = index_back(q, off, &l, &head, &base, 1);
-	if (err)
-		return err;
+	if (head.type == Z_EROFS_LCLUSTER_NONHEAD || off - (l << lbits) < head.val) {
+		struct zplace at = { .l = l, .rec = head, .base = base };
+
+		err = index_back(q, off, head.type == Z_EROFS_LCLUSTER_NONHEAD ? rec_delta0(&head) :
+				 1,
+				 &at);
+		if (err)
+			return err;
+		l = at.l;
+		head = at.rec;
+		base = at.base;
+	}
 	if (!l && head.val)
 		return corrupt(q->m, "first extent does not start at 0", rec_pos(zi, 0), head.val);
 
 	start = (l << lbits) + head.val;
-	limited = length_limited(zi, &head);
 	big = zi->advise & (head.type == Z_EROFS_LCLUSTER_HEAD1 ? Z_EROFS_ADVISE_BIG_PCLUSTER_1 :
 								  Z_EROFS_ADVISE_BIG_PCLUSTER_2);
 	if (l + 1 < zi->nrec) {
@@ -554,7 +572,8 @@ static noinline int index_find(const struct zlookup *q, u64 off, struct erofs_ma
 				nblks = r.val;
 				need_cblk = !(r.flags & Z_EROFS_REC_CBLKCNT);
 			}
-			err = index_forward(q, start, limited, l + 1, &r, &end);
+			err = index_forward(q, start, length_limited(zi, head.flags),
+					    l + 1 + rec_delta1(&r), &end);
 			if (err)
 				return err;
 		}
@@ -574,7 +593,7 @@ static noinline int index_find(const struct zlookup *q, u64 off, struct erofs_ma
 		map->flags = EROFS_MAP_MAPPED | EROFS_MAP_META;
 	} else {
 		if (end == size && (zi->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER)) {
-			u64 hi = zi->kind == Z_EROFS_KIND_FULL ? head.blk : 0;
+			u64 hi = zi->kind == Z_EROFS_KIND_FULL ? head.u : 0;
 
 			return set_fragment(q->m, zi->fragmentoff | hi << 32, map);
 		}
@@ -584,7 +603,7 @@ static noinline int index_find(const struct zlookup *q, u64 off, struct erofs_ma
 		}
 		if (need_cblk)
 			return corrupt(q->m, "pcluster size expected", rec_pos(zi, l + 1), r.val);
-		blk = (u64)base + head.blk;
+		blk = (u64)base + head.u;
 		if (blk > U32_MAX)
 			return corrupt(q->m, "block address wraps", rec_pos(zi, l), blk);
 		map->pa = blk << q->s->blkszbits;
@@ -820,8 +839,8 @@ found:
 }
 
 static noinline int ext_find(const struct erofs_super *s, const struct erofs_inode_desc *d,
-		    const struct z_erofs_info *zi, struct erofs_meta *m,
-		    struct z_erofs_cursor *c, u64 off, struct erofs_map *map)
+			     const struct z_erofs_info *zi, struct erofs_meta *m,
+			     struct z_erofs_cursor *c, u64 off, struct erofs_map *map)
 {
 	struct zext x = { };
 	u64 idx = 0, pos;

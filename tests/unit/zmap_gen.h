@@ -443,7 +443,8 @@ static void gen_extents(struct gen *g)
 {
 	const bool frag = g->advise & Z_EROFS_ADVISE_FRAGMENT_PCLUSTER, fixed = g->recsz <= 8;
 	const u64 R = g->recsz;
-	u64 size = g->d.size, la = 0, pstart0 = gen_below(g, 1ULL << 40), p = pstart0, base, i, count, hdr;
+	u64 size = g->d.size, la = 0, pstart0 = gen_below(g, 1ULL << 40), p = pstart0;
+	u64 base, i, count, hdr;
 	bool front_hole = false;
 
 	gen_place(g);

@@ -553,10 +553,25 @@ static void test_cfgs(void)
 	CHECK_EQ(cfg_run(sizeof(img)), 0);
 	CHECK_EQ(s.lzma_dict_size, 256 * 1024);
 
-	/* length 0 is 65536: further than this device */
-	cfg_reset(1);
+	/* length 0 is 65536: further than this device, but not than a larger one */
+	cfg_reset(9);
 	memcpy(img + SB + 130, cfg_lz4, 14);
 	CHECK_EQ(cfg_run(sizeof(img)), -EINVAL);
+	{
+		u8 *large = calloc(1, 70000);
+		struct memimg mi;
+
+		memcpy(large, img, sizeof(img));
+		put16(large + SB + 128 + 2 + 65536 + 2, 6);
+		memcpy(large + SB + 128 + 2 + 65536 + 4, cfg_zstd, 6);
+		CHECK_EQ(sb_decode(), 0);
+		memimg_init(&mi, large, 70000, s.blksz);
+		CHECK_EQ(erofs_super_decode_cfgs(&s, &mi.m), 0);
+		CHECK_EQ(s.zstd_windowlog, 19);
+		CHECK_EQ(s.lz4_max_pclusterblks, 16);
+		memimg_exit(&mi);
+		free(large);
+	}
 	/* no room for the length itself */
 	cfg_reset(1);
 	CHECK_EQ(cfg_run(SB + 128), -EINVAL);

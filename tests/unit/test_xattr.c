@@ -318,6 +318,7 @@ static void test_prefixes(void)
 	set_pfx(2, 1, "");
 	set_pfx(3, 9, "nine.");
 	set_pfx(4, 5, "five.");
+	set_pfx(5, 1, "not counted.");
 	add(0x80, "opaque", "y");
 	add(0x80, "", "just the infix");
 	add(0x81, "", "hash");
@@ -338,6 +339,7 @@ static void test_prefixes(void)
 	CHECK_EQ(find(4, "overlax.opaque"), -ENODATA);
 	CHECK_EQ(find(9, "nine.n"), -ENODATA);
 	CHECK_EQ(find(5, "five.n"), -ENODATA);
+	CHECK_EQ(find(1, "not counted.n"), -ENODATA);
 	CHECK_LIST("4:overlay.opaque,4:overlay.,1:plain,");
 
 	/* 55: 255 bytes together are the limit */
@@ -347,6 +349,10 @@ static void test_prefixes(void)
 	set_pfx(0, 1, infix);
 	memset(name, 'n', 255);
 	add(0x80, name, "too long");
+	memset(name, 'i', 255);
+	add(0x80, "i", "256");
+	CHECK_EQ(find_n(1, memset(buf, 'i', 256), 256, 100), -ENODATA);
+	memset(name, 'n', 255);
 	add(0x80, "", "fits");
 	CHECK_EQ(find_n(1, infix, 255, 100), 4);
 	CHECK_EQ(find_n(1, name, 255, 100), -ENODATA);
@@ -552,6 +558,8 @@ static void test_prefix_table(void)
 	img[sizeof(img) - 4] = 3;
 	pos = sizeof(img) - 4;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), -EFSCORRUPTED);
+	memimg_drop(&mi);
+	memcpy(img, "\x03\x00\x01" "ab", 5);	/* what a wrapped position would find */
 	pos = U64_MAX - 1;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), -EFSCORRUPTED);
 	pos = 0xffffffffull * 4;

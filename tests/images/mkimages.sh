@@ -4,11 +4,12 @@
 # mkimages.sh [-t TIER] [-o MANIFEST] [NAME-PATTERN...] - make the images of
 # tests/images/recipes and the digests that a reader must find in them.
 # Both are kept in the cache, keyed by everything they are made from.
+# mkimages.sh --tool NAME: path of the static program tests/tools/NAME.c.
 #
 # The manifest has one line an image, relative to the images directory of the
 # cache (printed at the end), fields separated by blanks:
 #
-#   name image expected-digest extra-devices offset reader tier
+#   name image expected-digest extra-devices offset tier
 #
 # extra-devices is "-" or a comma list of files in slot order; offset is the
 # byte at which the file system starts in the image file.
@@ -48,6 +49,11 @@ tool() {
 	fi
 	printf '%s\n' "$out"
 }
+
+if [ "${1:-}" = --tool ]; then
+	tool "$2"
+	exit
+fi
 
 # stdin: digest of the source, stdout: digest that the image must give.
 # $1 = "expect" field
@@ -114,7 +120,7 @@ adjust() {
 if [ "${1:-}" = --one ]; then
 	shift
 	# shellcheck disable=SC2153  # exported by the parent
-	IFS='|' read -r name tool tier reader tree expect args <<<"$(grep "^$1|" "$RECIPES")"
+	IFS='|' read -r name tool tier tree expect args <<<"$(grep "^$1|" "$RECIPES")"
 	key=$2 mkfs=$3
 	img=$dir/$name-$key.img
 	src=$TREES/${tree%>*} blobs=- prepend=
@@ -209,12 +215,12 @@ pats=("$@")
 
 # Pass 1: what is there, what is missing.  An image made of others comes last.
 names=() jobs=() late=() trees=() refused=()
-declare -A key_of expect_of tree_of args_of tier_of reader_of need_of
-while IFS='|' read -r name v t reader tree expect args; do
+declare -A key_of expect_of tree_of args_of tier_of need_of
+while IFS='|' read -r name v t tree expect args; do
 	case $name in '' | '#'*) continue ;; esac
 	key_of[$name]=$(echo "$FORMAT|${ver_of[$v]}|$args|$tree|$treekey" | sha256sum | cut -c1-12)
 	expect_of[$name]=$expect tree_of[$name]=$tree args_of[$name]=$args
-	tier_of[$name]=$t reader_of[$name]=$reader need_of[$name]=$v
+	tier_of[$name]=$t need_of[$name]=$v
 	wanted "$name" "$t" || continue
 	case $expect in
 	refused=*) [ -n "${TRY_REFUSED:-}" ] || { refused+=("$name: ${expect#refused=}"); continue; } ;;
@@ -249,7 +255,7 @@ all_lines() {
 		[ -e "$dir/$img" ] || continue
 		blobs=$(cd "$dir" && ls "$img".blob* 2>/dev/null | sort -V | paste -sd,) || true
 		off=$(sed -n 's/.*%PREPEND:\([0-9]*\).*/\1/p' <<<"${args_of[$name]}")
-		echo "$name $img ${img%.img}-$digkey.exp ${blobs:--} ${off:-0} ${reader_of[$name]} ${tier_of[$name]}"
+		echo "$name $img ${img%.img}-$digkey.exp ${blobs:--} ${off:-0} ${tier_of[$name]}"
 	done
 }
 build() {
@@ -284,7 +290,7 @@ if [ ${#jobs[@]} -gt 0 ] || [ ${#late[@]} -gt 0 ] || [ ${#trees[@]} -gt 0 ]; the
 	start=$SECONDS
 	# A subshell with a mount namespace of its own: nothing to unmount later.
 	declare -px >"$TMPM.env"
-	declare -p names jobs late trees key_of args_of tier_of reader_of need_of mkfs_of \
+	declare -p names jobs late trees key_of args_of tier_of need_of mkfs_of \
 		here dir DIGEST treekey digkey >>"$TMPM.env"
 	declare -f build all_lines say die >>"$TMPM.env"
 	rc=0

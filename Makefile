@@ -17,7 +17,10 @@ BUILD = $(abspath $(OUT))/.$(FSNAME)
 
 # Passed on to kbuild as they are: W=1 C=2 CF=... DEBUG=1 KCOV=1 V=1 ARCH=um
 kbuild-vars = $(foreach v,ARCH CC W C CF KCFLAGS V DEBUG KCOV CROSS_COMPILE LLVM,\
-	$(if $($(v)),$(if $(filter command% environment%,$(origin $(v))),$(v)='$($(v))')))
+	$(if $($(v)),$(if $(filter command% environment%,$(origin $(v))),$(v)='$($(v))'))) \
+	$(if $(C),KBUILD_CHECKSRC=$(C))
+# KBUILD_CHECKSRC: some header packages lack the script that says whether sparse
+# works, and kbuild would silently do without it.
 
 .DEFAULT_GOAL := module
 

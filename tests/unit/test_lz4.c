@@ -355,6 +355,45 @@ static void test_ends(void)
 			}
 }
 
+/*
+ * Groups of the largest short sequences and then the largest others, with the
+ * ends of the buffers at every distance behind: loop 1 looks at the ends only
+ * once a group.
+ */
+static void test_groups(void)
+{
+	static const size_t lits[] = { 0, 14, 15, 31, 32, 33 };
+	static const size_t lens[] = { 4, 18, 19, 47, 48, 49, 72, 73, 300 };
+	static const size_t dists[] = { 1, 7, 8, 40 };
+	size_t a, b, c, k, n, o, before, tail;
+
+	for (a = 0; a < ARRAY_SIZE(lits); a++)
+		for (b = 0; b < ARRAY_SIZE(lens); b++)
+			for (before = 6; before < 17; before++) {
+				c = rnd(ARRAY_SIZE(dists));
+				n = 0;
+				for (k = 0; k < before; k++)
+					n += put_sequence(block + n, 14, 18, 14);
+				n += put_sequence(block + n, lits[a], lens[b], dists[c]);
+				o = before * 32 + lits[a] + lens[b];
+				memcpy(damaged, block, n);
+				for (tail = 0; tail < 140; tail++) {
+					/* plenty of input, few output */
+					k = put_sequence(damaged + n, tail, 0, 0);
+					note(check_exact(damaged, n + k, o + tail));
+					memset(damaged + n, 0x11, 300);
+					check_exact(damaged, n + 300, o - 40 + tail);
+					check_partial(damaged, n + 300, o - 40 + tail);
+					/* plenty of output, few input */
+					memset(damaged + n, 0x12, 140);
+					check_exact(damaged, n - 3 + tail, o + 2000);
+					check_partial(damaged, n - 3 + tail, o + 2000);
+					if (n > 50 + tail)
+						check_exact(damaged, n - tail, o + 2000);
+				}
+			}
+}
+
 static void test_random_streams(void)
 {
 	size_t srclen, k;
@@ -489,6 +528,7 @@ int main(void)
 	test_compressed();
 	test_handmade();
 	test_ends();
+	test_groups();
 	test_random_streams();
 	test_in_place();
 	/* damage has to be found as well as survived, and some of it does no harm */

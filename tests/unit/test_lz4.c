@@ -328,19 +328,19 @@ static void test_ends(void)
 {
 	static const size_t lens[] = { 4, 5, 8, 16, 17, 18, 19, 20, 24, 25, 47, 48, 49, 71, 72, 73,
 				       129, 256, 257, 273, 274, 275, 529, 600 };
-	static const size_t lits[] = { 0, 1, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 34, 269, 270, 271,
+	static const size_t runs[] = { 0, 1, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 34, 269, 270, 271,
 				       300 };
 	static const size_t dists[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 24, 31, 40, 300 };
 	size_t a, b, c, tail, srclen, dstlen, k;
 
-	for (a = 0; a < ARRAY_SIZE(lits); a++)
+	for (a = 0; a < ARRAY_SIZE(runs); a++)
 		for (b = 0; b < ARRAY_SIZE(lens); b++)
 			for (c = 0; c < ARRAY_SIZE(dists); c++) {
 				/* short sequences behind it put it into loop 1 */
 				tail = rnd(60);
 				srclen = put_sequence(block, 310, 4, 1 + rnd(310));
-				srclen += put_sequence(block + srclen, lits[a], lens[b], dists[c]);
-				dstlen = 314 + lits[a] + lens[b];
+				srclen += put_sequence(block + srclen, runs[a], lens[b], dists[c]);
+				dstlen = 314 + runs[a] + lens[b];
 				for (k = 0; k < tail; k++) {
 					srclen += put_sequence(block + srclen, k & 3, 4 + k % 15, 30);
 					dstlen += (k & 3) + 4 + k % 15;
@@ -362,20 +362,20 @@ static void test_ends(void)
  */
 static void test_groups(void)
 {
-	static const size_t lits[] = { 0, 14, 15, 31, 32, 33 };
+	static const size_t runs[] = { 0, 14, 15, 31, 32, 33 };
 	static const size_t lens[] = { 4, 18, 19, 47, 48, 49, 72, 73, 300 };
 	static const size_t dists[] = { 1, 7, 8, 40 };
 	size_t a, b, c, k, n, o, before, tail;
 
-	for (a = 0; a < ARRAY_SIZE(lits); a++)
+	for (a = 0; a < ARRAY_SIZE(runs); a++)
 		for (b = 0; b < ARRAY_SIZE(lens); b++)
 			for (before = 6; before < 17; before++) {
 				c = rnd(ARRAY_SIZE(dists));
 				n = 0;
 				for (k = 0; k < before; k++)
 					n += put_sequence(block + n, 14, 18, 14);
-				n += put_sequence(block + n, lits[a], lens[b], dists[c]);
-				o = before * 32 + lits[a] + lens[b];
+				n += put_sequence(block + n, runs[a], lens[b], dists[c]);
+				o = before * 32 + runs[a] + lens[b];
 				memcpy(damaged, block, n);
 				for (tail = 0; tail < 140; tail++) {
 					/* plenty of input, few output */

@@ -6,8 +6,9 @@
 # everywhere.  An image name is CORPUS-KIND:
 #   dict  one file, the first 100,000,000 bytes of three dictionaries
 #   hdr   the tree of the linux-headers-*-common package of the bookworm kernel
-#   cont  a container-like root: Debian packages, overlay redirect and metacopy
-#         attributes on its files
+#   cont  a container-like root: Debian packages, every file with the overlay
+#         redirect and metacopy attributes; objs is what they point to
+#   prog  a large program (cc1) with its libraries
 #   fold  hdr again, as an ext4 image that is the only file of the filesystem
 # and KIND is erofs (uncompressed), erofs4k ... erofs1024k (LZ4HC clusters),
 # squash4k ... squash1024k (LZ4HC blocks) or ext4 (no journal).
@@ -56,18 +57,46 @@ corpus_cont() {
 		unpack "$(deb_get "$p")" "$1"
 	done
 	# What image tools write for overlayfs: the data of each file lies in
-	# another layer under a name of its digest.
-	python3 - "$1" <<-'P'
+	# another layer under a name of its digest, this layer has a sparse file.
+	python3 - "$1" "$B/corpus-objs" <<-'P'
 	import hashlib, os, sys
 	for d, _, files in os.walk(sys.argv[1]):
 	    for f in files:
 	        p = os.path.join(d, f)
-	        if os.path.islink(p):
+	        if os.path.islink(p) or not os.path.isfile(p):
 	            continue
-	        h = hashlib.sha256(p.encode()).hexdigest()
+	        data = open(p, "rb").read()
+	        h = hashlib.sha256(data).hexdigest()
+	        obj = f"{sys.argv[2]}/{h[:2]}/{h[2:]}"
+	        os.makedirs(os.path.dirname(obj), exist_ok=True)
+	        with open(obj, "wb") as o:
+	            o.write(data)
+	        # A new file, because hard links share their attributes.
+	        st = os.stat(p)
+	        os.unlink(p)
+	        with open(p, "wb") as o:
+	            o.truncate(len(data))
+	        os.chmod(p, st.st_mode)
+	        os.utime(p, (st.st_mtime, st.st_mtime))
 	        os.setxattr(p, "trusted.overlay.redirect", f"/{h[:2]}/{h[2:]}".encode())
 	        os.setxattr(p, "trusted.overlay.metacopy", b"")
 	P
+	touch "$B/.corpus-objs"
+}
+
+corpus_objs() { corpus cont >/dev/null; mkdir -p "$1"; cp -al "$B/corpus-objs/." "$1/"; }
+
+corpus_prog() {
+	local p
+	apt_setup bookworm
+	for p in cpp-12 libc6 libisl23 libmpc3 libmpfr6 libgmp10 zlib1g libzstd1; do
+		unpack "$(deb_get "$p")" "$1.pkg"
+	done
+	mkdir -p "$1"
+	cp "$1.pkg/usr/lib/gcc/x86_64-linux-gnu/12/cc1" "$1/"
+	cp -L "$1.pkg"/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$1/ld"
+	find "$1.pkg" -name '*.so.*' -exec cp -L -n -t "$1" {} +
+	rm -rf "$1.pkg"
 }
 
 corpus_fold() {
@@ -77,10 +106,11 @@ corpus_fold() {
 
 corpus() {
 	local dir=$B/corpus-$1
-	if [ ! -e "$dir/../.corpus-$1" ]; then
+	if [ ! -e "$B/.corpus-$1" ]; then
 		say "benchmark corpus $1 ..."
-		rm -rf "$dir" "$dir.tmp" "$dir.tmp.pkg"
+		rm -rf "$dir.tmp" "$dir.tmp.pkg"
 		"corpus_$1" "$dir.tmp"
+		rm -rf "$dir"
 		mv "$dir.tmp" "$dir"
 		touch "$B/.corpus-$1"
 	fi

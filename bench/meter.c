@@ -193,26 +193,31 @@ static void add_path(const char *p)
 	paths[npaths++] = strdup(p);
 }
 
-/* Walk and lstat everything below path; with collect, keep regular files. */
-static uint64_t walk(const char *path, int collect)
+/*
+ * Walk and lstat everything below path, relative to each directory as find and
+ * du do it; with collect, keep the paths of regular files.
+ */
+static uint64_t walk(int at, const char *name, const char *path, int collect)
 {
-	char sub[4096];
+	char sub[4096] = "";
 	struct dirent *d;
 	struct stat st;
 	uint64_t n = 0;
-	DIR *dir = opendir(path);
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!dir)
 		die(path);
 	while ((d = readdir(dir))) {
 		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
-		snprintf(sub, sizeof(sub), "%s/%s", path, d->d_name);
-		if (lstat(sub, &st))
-			die(sub);
+		if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			die(d->d_name);
 		n++;
+		if (collect)
+			snprintf(sub, sizeof(sub), "%s/%s", path, d->d_name);
 		if (S_ISDIR(st.st_mode))
-			n += walk(sub, collect);
+			n += walk(fd, d->d_name, sub, collect);
 		else if (collect && S_ISREG(st.st_mode))
 			add_path(sub);
 	}
@@ -222,7 +227,7 @@ static uint64_t walk(const char *path, int collect)
 
 static uint64_t do_lstat(char **a)
 {
-	return walk(a[0], 0);
+	return walk(AT_FDCWD, a[0], a[0], 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -235,7 +240,7 @@ static void collect(const char *root)
 {
 	size_t i, j;
 
-	walk(root, 1);
+	walk(AT_FDCWD, root, root, 1);
 	qsort(paths, npaths, sizeof(*paths), by_name);
 	for (i = npaths; i > 1; i--) {
 		char *t = paths[i - 1];

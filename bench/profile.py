@@ -45,7 +45,8 @@ def main():
     p.add_argument("-f", help="blocks of this function")
     a = p.parse_args()
     addrs, names = symbols(a.dir + "/kallsyms")
-    tests = [l.split() for l in open(a.dir + "/raw", encoding="utf-8") if l.startswith("R ")]
+    tests = [l.split() for l in open(a.dir + "/raw", encoding="utf-8") if l[0] in "RS"]
+    tests = [t if t[0] == "R" else ["R", t[1], "sum", "0"] for t in tests]
     for test, sec in zip(tests, sections(a.dir + "/profile")):
         if a.t and a.t not in test[1] + ":" + test[2]:
             continue

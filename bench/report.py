@@ -13,7 +13,8 @@ NAMES = {
     "seq": "sequential 100 MB", "rand4k": "500 x 4K random", "rand128k": "200 x 128K random",
     "lscold": "ls -lR cold", "lswarm": "ls -lR cached", "lstatcold": "lstat all cold",
     "lstatwarm": "lstat all cached", "readall": "read all files", "tar": "tar",
-    "mount": "20 mounts", "par4": "four readers", "seqwarm": "sequential, cached",
+    "mount": "20 mounts", "par4": "four readers", "cat": "cat 100 MB",
+    "rand4kx": "3000 x 4K random", "exec": "start cc1, cold", "execwarm": "start cc1, cached",
 }
 COLOURS = {"ours": "#1a7f37", "stock": "#6e7781", "squashfs": "#bf8700", "ext4": "#0969da"}
 
@@ -25,6 +26,7 @@ def read(files):
     sums = collections.defaultdict(dict)
     counters = collections.defaultdict(dict)
     last = {}
+    sizes = {}
     for name in files:
         for line in open(name, encoding="utf-8"):
             w = line.split()
@@ -32,6 +34,8 @@ def read(files):
                 times[w[1], w[2]].append(int(w[3]) / 1e9)
                 growth[w[1], w[2]].append(int(w[4]))
                 memory[w[1], w[2]].append(int(w[6]))
+            elif w[0] == "I":
+                sizes[w[1]] = int(w[2])
             elif w[0] == "S":
                 sums[w[1].split("/")[0]][w[1]] = w[2]
             elif w[0] == "C":
@@ -40,7 +44,13 @@ def read(files):
     for corpus, digests in sums.items():
         if len(set(digests.values())) > 1:
             sys.exit(f"the drivers disagree about the data of {corpus}: {digests}")
-    return times, growth, memory, counters
+    return times, growth, memory, counters, sizes
+
+
+def ratio(a, b):
+    """median of the quotients of rounds, which ran close to each other"""
+    n = min(len(a), len(b))
+    return f"{statistics.median(x / y for x, y in zip(a[:n], b[:n])):.2f}"
 
 
 def table(head, rows):
@@ -78,7 +88,7 @@ def main():
     p.add_argument("-u", default="1e9 guest instructions", help="unit")
     p.add_argument("raw", nargs="+")
     a = p.parse_args()
-    times, growth, memory, counters = read(a.raw)
+    times, growth, memory, counters, sizes = read(a.raw)
     out = [f"# Measured on Linux {a.k}\n", f"Unit: {a.u}. Smaller is better.\n"]
     corpora = list(dict.fromkeys(k[0].split("/")[0] for k in times))
     for corpus in corpora:
@@ -90,11 +100,12 @@ def main():
             _, image, driver = label.split("/", 2)
             row = [image, driver]
             row += [f"{med[label, t]:.4f}" if (label, t) in med else "" for t in tests]
-            if (label, "seq") in growth:
-                row.append(f"{statistics.median(growth[label, 'seq']):.0f}")
-                row.append(f"{statistics.median(memory[label, 'seq']):.0f}")
+            for t in ("seq", "cat"):
+                if (label, t) in growth:
+                    row += [f"{statistics.median(x[label, t]):.0f}" for x in (growth, memory)]
+            row.insert(2, f"{sizes.get(label, 0) / 1e6:.1f}")
             rows.append(row)
-        head = ["image", "driver"] + [NAMES.get(t, t) for t in tests]
+        head = ["image", "driver", "MB"] + [NAMES.get(t, t) for t in tests]
         if any(len(r) > len(head) for r in rows):
             head += ["cache growth KiB", "memory used KiB"]
         out += [f"## {corpus}\n", table(head, rows)]
@@ -107,7 +118,7 @@ def main():
                 if peer not in labels:
                     continue
                 rows.append([image, peer.split("/", 1)[1]] +
-                            [f"{med[label, t] / med[peer, t]:.2f}"
+                            [ratio(times[label, t], times[peer, t])
                              if (label, t) in med and (peer, t) in med else "" for t in tests])
         if rows:
             out += ["Ours divided by a peer:\n",

@@ -15,10 +15,13 @@ usage() {
 	  dict      the same on all images of the file, with squashfs and ext4
 	  tree      a tree of 9,400 files: ls -lR, lstat, reading all files, tar
 	  sizes     clusters and blocks of 4K to 1M
-	  extra     mount time, small memory, readahead off, loop device, ext4 inside,
-	            container image with overlayfs
-	  smp       wall clock: one and four readers on four processors
-	  uml       wall clock in User Mode Linux (builds one first)
+	  extra     mount time, readahead off, loop device, ext4 image inside, container
+	            image with and without overlayfs, start of a large program
+	  lowmem    sequential and random reads with little memory
+	  decoder   this driver's LZ4 decoder and liblz4 in user space, per byte
+	  smp       wall clock: one and four readers on four processors, 5 rounds
+	  classic   wall clock: cat on a virtual disk, four processors, 512 MB
+	  uml       wall clock in User Mode Linux 6.1 (built first if need be)
 	Options:
 	  -s SUITE  kernel of bookworm (default), bookworm-backports, trixie-backports
 	  -p        profile: guest instructions by function, for each test of quick
@@ -31,7 +34,7 @@ usage() {
 	exit 2
 }
 
-suite=bookworm profile= only= ours=1 work=$TOP/build/bench report=
+suite=bookworm profile='' only='' ours=1 work=$TOP/build/bench report=''
 while getopts s:pl:no:r:h o; do
 	case $o in
 	s) suite=$OPTARG ;;
@@ -82,6 +85,17 @@ both() {
 	add "$1/ours" xerofs "$2" "$3" "${4:-}"
 }
 
+# record RAW: keep the results, add the sizes of the images; forget the plan
+record() {
+	local p l i
+	for p in "${plan[@]}"; do
+		read -r l _ i _ <<<"$p"
+		echo "I $l $(stat -c %s "$CACHE/bench/${images[i]}.img")" >>"$1"
+	done
+	raws+=("$1")
+	plan=() images=() conf=
+}
+
 # boot NAME [run-qemu OPTIONS]: carry the plan out; raw results in NAME/raw
 boot() {
 	local name=$1 out=$work/$1-$rel drives=() d prof=()
@@ -89,7 +103,7 @@ boot() {
 	[ ${#plan[@]} -gt 0 ] || die "nothing to measure"
 	for d in $("$BENCH/corpora.sh" "${images[@]}"); do drives+=(--drive "$d"); done
 	printf '%s\n' "${plan[@]}" >"$pay/plan"
-	printf "MODS='lz4_decompress erofs squashfs ext4 overlay loop'\n%s\n" "${conf:-}" >"$pay/conf"
+	printf "MODS='erofs squashfs ext4 overlay loop'\n%s\n" "${conf:-}" >"$pay/conf"
 	rm -rf "$out"
 	mkdir -p "$out"
 	[ -z "$profile" ] || prof=(--qemu "-plugin $work/profile.so,out=$out/profile")
@@ -99,8 +113,7 @@ boot() {
 		tail -n 30 "$out/console" >&2
 		die "$name failed, log: $out/log"
 	fi
-	plan=() images=() conf=
-	raws+=("$out/raw")
+	record "$out/raw"
 	[ -z "$profile" ] || python3 "$BENCH/profile.py" "$out" >"$out/profile.txt"
 }
 
@@ -144,7 +157,133 @@ section_sizes() {
 	boot sizes --icount --mem 2560
 }
 
-declare -A known=([quick]=1 [dict]=1 [tree]=1 [sizes]=1)
+section_extra() {
+	local t=mount k
+	add hdr/raw/ext4 ext4 hdr-ext4 $t
+	both hdr/4k hdr-erofs4k $t
+	add hdr/4k/squashfs squashfs hdr-squash4k $t
+
+	t=ra0,seq,rand4k,rand128k
+	both ra0/4k dict-erofs4k $t
+	both ra0/64k dict-erofs64k $t
+	add ra0/4k/squashfs squashfs dict-squash4k $t
+	add ra0/128k/squashfs squashfs dict-squash128k $t
+	t=vialoop,seq,rand4k,rand128k
+	both loop/4k dict-erofs4k $t
+	add loop/4k/squashfs squashfs dict-squash4k $t
+
+	t=inner,lscold,readall
+	both fold/4k fold-erofs4k $t
+	both fold/64k fold-erofs64k $t
+	add fold/4k/squashfs squashfs fold-squash4k $t
+	add fold/128k/squashfs squashfs fold-squash128k $t
+
+	t=exec,execwarm
+	both prog/4k prog-erofs4k $t
+	both prog/64k prog-erofs64k $t
+	add prog/128k/squashfs squashfs prog-squash128k $t
+	add prog/raw/ext4 ext4 prog-ext4 $t
+	boot extra --icount --mem 2560
+
+	# The layer of objects must be disk 0.
+	add objs/raw/ext4 ext4 objs-ext4 lscold
+	t=lscold,lswarm,lstatcold
+	both cont/4k cont-erofs4k $t
+	add cont/4k/squashfs squashfs cont-squash4k $t
+	t=overlay:0,lscold,lswarm,lstatcold,readall
+	both ovl/4k cont-erofs4k $t
+	add ovl/4k/squashfs squashfs cont-squash4k $t
+	boot overlay --icount
+}
+
+# One boot for each image, so that it is alone in memory.
+section_lowmem() {
+	local t=seq,rand4k,rand128k,seq
+	both low/4k dict-erofs4k $t
+	boot lowmem-e --icount --mem 208
+	add low/4k/squashfs squashfs dict-squash4k $t
+	boot lowmem-s --icount --mem 212
+}
+
+section_smp() {
+	local t=par4,seq
+	unit="seconds, wall clock"
+	both dict/4k dict-erofs4k $t
+	both dict/64k dict-erofs64k $t
+	add dict/4k/squashfs squashfs dict-squash4k $t
+	add dict/128k/squashfs squashfs dict-squash128k $t
+	add dict/raw/ext4 ext4 dict-ext4 $t
+	conf="REPS=${REPS:-5}"
+	boot smp --smp 4
+}
+
+section_classic() {
+	local t=cat
+	unit="seconds, wall clock"
+	add dict/raw/ext4 ext4 dict-ext4 $t
+	both dict/raw dict-erofs $t
+	both dict/4k dict-erofs4k $t
+	both dict/64k dict-erofs64k $t
+	both dict/128k dict-erofs128k $t
+	add dict/4k/squashfs squashfs dict-squash4k $t
+	add dict/8k/squashfs squashfs dict-squash8k $t
+	add dict/128k/squashfs squashfs dict-squash128k $t
+	conf="FILL=no REPS=${REPS:-3}"
+	boot classic --smp 4 --mem 512
+}
+
+section_decoder() {
+	local out=$work/decoder-$rel
+	# As in the kernel, but for what only user space can have.
+	gcc -O2 -mno-sse -mno-mmx -mno-avx -fno-strict-aliasing -fno-tree-vectorize -static \
+		-I"$TOP" -I"$TOP/tests/unit" "$BENCH/lz4_bench.c" "$TOP/decompressor_lz4.c" -llz4 \
+		-o "$pay/lz4_bench"
+	mkdir -p "$out"
+	head -c "${DECODER_BYTES:-4000000}" "$("$BENCH/corpora.sh" dict/)/dict100M" >"$pay/sample"
+	cp "$pay/run" "$work/run.keep"
+	printf '#!/bin/sh\ncd "$T" && ./lz4_bench -r 1 -n %s sample\n' "${DECODER_BYTES:-4000000}" >"$pay/run"
+	nice -n 5 "$TOP/scripts/run-qemu.sh" --release "$rel" --payload "$pay" --icount --timeout 900 \
+		--log "$out/log" >"$out/console" || die "decoder failed, log: $out/log"
+	mv "$work/run.keep" "$pay/run"
+	rm -f "$pay/sample" "$pay/lz4_bench"
+	say "guest instructions per decoded byte:"
+	cat "$out/console" >&2
+}
+
+section_uml() {
+	local t=seq,rand4kx,rand128k out=$work/uml kdir d drives=() f
+	unit="seconds, wall clock, User Mode Linux 6.1"
+	kdir=$("$TOP/scripts/build-uml.sh" 6.1 fast)
+	rm -f "$pay"/*.ko
+	for f in drivers/block/brd fs/erofs/erofs; do cp "$kdir/$f.ko" "$pay/"; done
+	[ -z "$ours" ] || cp "$("$TOP/scripts/build-module.sh" uml-6.1-fast "$work/module-uml" \
+		FSNAME=xerofs QUIET=1)" "$pay/"
+	both dict/4k dict-erofs4k $t
+	both dict/64k dict-erofs64k $t
+	add dict/4k/squashfs squashfs dict-squash4k $t
+	add dict/128k/squashfs squashfs dict-squash128k $t
+	add dict/raw/ext4 ext4 dict-ext4 $t
+	t=lscold,lswarm,lstatcold,readall
+	both hdr/4k hdr-erofs4k $t
+	add hdr/4k/squashfs squashfs hdr-squash4k $t
+	add hdr/raw/ext4 ext4 hdr-ext4 $t
+	[ ${#plan[@]} -gt 0 ] || die "nothing to measure"
+	for d in $("$BENCH/corpora.sh" "${images[@]}"); do drives+=(--drive "$d"); done
+	printf '%s\n' "${plan[@]}" >"$pay/plan"
+	printf "MODS=erofs\nREPS=%s\n" "${REPS:-5}" >"$pay/conf"
+	rm -rf "$out"
+	mkdir -p "$out"
+	"$TOP/scripts/run-uml.sh" --version 6.1 --flavour fast --payload "$pay" --out "$out" --mem 1536 \
+		--timeout 1200 --log "$out/log" "${drives[@]}" >"$out/console" 2>&1 || {
+		tail -n 30 "$out/console" >&2
+		die "uml failed, log: $out/log"
+	}
+	record "$out/raw"
+}
+
+declare -A known=([quick]=1 [dict]=1 [tree]=1 [sizes]=1 [extra]=1 [lowmem]=1 [decoder]=1 [smp]=1
+	[classic]=1 [uml]=1)
+unit="1e9 guest instructions"
 raws=()
 for s in "$@"; do
 	[ -n "${known[$s]:-}" ] || usage
@@ -153,6 +292,7 @@ for s in "$@"; do
 	say "measuring: $s on $rel ..."
 	"section_$s"
 done
+[ ${#raws[@]} -gt 0 ] || exit 0
 if [ -z "$report" ]; then
 	case " $* " in
 	*" dict "* | *" tree "*) report=$BENCH/results/$(date +%Y-%m-%d)-$rel.md ;;
@@ -161,6 +301,6 @@ if [ -z "$report" ]; then
 	[ -z "$only$profile" ] || report=$work/$1-$rel/report.md
 fi
 mkdir -p "$(dirname "$report")"
-python3 "$BENCH/report.py" -k "$rel" -o "$report" "${raws[@]}"
+python3 "$BENCH/report.py" -k "$rel" -u "$unit" -o "$report" "${raws[@]}"
 cat "$report"
 say "report: $report"

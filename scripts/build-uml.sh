@@ -8,6 +8,10 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+# One block, read before it runs: a build takes minutes, and the file may be
+# changed or checked out anew meanwhile.
+{
+
 usage() { die "usage: $0 6.1|6.12|7.3 fast|debug [--where]"; }
 [ $# -ge 2 ] || usage
 ver=$1 flavour=$2
@@ -66,7 +70,7 @@ lock "uml-$ver-$flavour"
 src=$("$TOP/scripts/fetch-source.sh" "$ver")
 full=$(make -s -C "$src" kernelversion)
 out=$CACHE/uml/$full-$flavour-$key
-rm -rf "$out"
+# An interrupted build is taken up where it stopped.
 mkdir -p "$out"
 log=$out/build.log
 mk=(make -s -C "$src" ARCH=um "O=$out" KBUILD_BUILD_TIMESTAMP=1970-01-01
@@ -100,3 +104,5 @@ make -s -C "$src" ARCH=um "O=$out" kernelrelease >"$out/release"
 touch "$out/.complete"
 say "UML $full $flavour ready after $((SECONDS - start)) s"
 printf '%s\n' "$out"
+exit 0
+}

@@ -7,6 +7,7 @@
 
 /* pages read at once when metadata misses are sequential, or from hidden files */
 #define EROFS_META_RA_PAGES	8
+#define EROFS_META_RA_STREAK	3
 #define EROFS_HIDDEN_RA_PAGES	32
 
 /* ---- metadata windows --------------------------------------------------------- */
@@ -32,14 +33,14 @@ static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
 	DEFINE_READAHEAD(ractl, b->file, &ra, b->mapping, idx);
 
 	if (b->primary) {
-		bool seq = READ_ONCE(sbi->meta_next) == idx;
+		/* racy on purpose: a wrong guess costs a few pages or none */
+		u32 streak = READ_ONCE(sbi->meta_next) == idx ? READ_ONCE(sbi->meta_streak) + 1 : 0;
 
-		nr = EROFS_META_RA_PAGES;
-		WRITE_ONCE(sbi->meta_next, idx + (seq ? nr : 1));
-		if (!seq)
-			return;
+		nr = streak >= EROFS_META_RA_STREAK ? EROFS_META_RA_PAGES : 1;
+		WRITE_ONCE(sbi->meta_streak, streak);
+		WRITE_ONCE(sbi->meta_next, idx + nr);
 	}
-	if (idx >= last)
+	if (idx >= last || nr == 1)
 		return;
 	ra.ra_pages = nr;
 	page_cache_ra_unbounded(&ractl, min_t(u64, nr, last - idx + 1), 0);

@@ -106,6 +106,7 @@ struct erofs_sb_info {
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
+	u32 meta_streak;		/* ... and how many misses before it followed each other */
 	struct kobject kobj;
 	struct completion kobj_gone;
 	bool kobj_added;

@@ -24,7 +24,7 @@
 
 /* ---- scratch memory: a few buffers per CPU that outlive a request ---------- */
 
-#define Z_EROFS_SCRATCH_MAX_BITS	18	/* larger ones are not kept */
+#define Z_EROFS_SCRATCH_MAX_BITS	19	/* larger ones are not kept */
 
 /*
  * Slots hold the buffer's address plus log2 of its size: buffers are at least

@@ -24,6 +24,13 @@
 #define LCLUSTERBITS_MAX_COMPACT	14
 #define LCLUSTERBITS_MAX_2B		12
 
+/*
+ * Most records that one lookup reads in either direction.  Extents without a
+ * length limit (holes, fragments) are crossed in steps of up to 2047 lclusters,
+ * so nothing valid needs more.
+ */
+#define INDEX_STEPS_MAX		65536
+
 /* what an index lookup works on */
 struct zlookup {
 	const struct erofs_super *s;

@@ -6,6 +6,7 @@
 #include <linux/namei.h>
 #include <linux/uio.h>
 #include <linux/bvec.h>
+#include <linux/cred.h>
 #include "internal.h"
 
 struct file *erofs_backing_open(const char *path, bool direct)
@@ -30,29 +31,41 @@ struct file *erofs_backing_open(const char *path, bool direct)
 	return file;
 }
 
-/* one page (or what the file has of it) through the file's own read operation */
-static int erofs_backing_read_folio(struct file *unused, struct folio *folio)
+ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
+			   unsigned int nr, size_t len)
 {
-	struct file *file = EROFS_SB(folio->mapping->host->i_sb)->dev.file;
-	size_t got = 0, size = folio_size(folio);
-	struct bio_vec bv = { .bv_page = folio_page(folio, 0), .bv_len = size };
+	/* whoever mounted the volume may read the file, whoever reads from the volume needn't */
+	const struct cred *old = override_creds(file->f_cred);
 	struct kiocb kiocb;
 	struct iov_iter iter;
+	size_t got = 0;
 	ssize_t n = 0;
 
-	iov_iter_bvec(&iter, ITER_DEST, &bv, 1, size);
+	iov_iter_bvec(&iter, ITER_DEST, bv, nr, len);
 	init_sync_kiocb(&kiocb, file);
-	kiocb.ki_pos = folio_pos(folio);
-	while (got < size && kiocb.ki_pos < i_size_read(file_inode(file))) {
+	kiocb.ki_pos = pos;
+	while (got < len && kiocb.ki_pos < i_size_read(file_inode(file))) {
 		n = vfs_iocb_iter_read(file, &kiocb, &iter);
 		if (n <= 0)
 			break;
 		got += n;
 	}
-	if (n >= 0 && got < size)
-		folio_zero_segment(folio, got, size);
+	revert_creds(old);
+	return n < 0 ? n : got;
+}
+
+/* one page, or what the file has of it, through the file's own read operation */
+static int erofs_backing_read_folio(struct file *unused, struct folio *folio)
+{
+	struct file *file = EROFS_SB(folio->mapping->host->i_sb)->dev.file;
+	size_t size = folio_size(folio);
+	struct bio_vec bv = { .bv_page = folio_page(folio, 0), .bv_len = size };
+	ssize_t n = erofs_backing_read(file, folio_pos(folio), &bv, 1, size);
+
+	if (n >= 0 && n < size)
+		folio_zero_segment(folio, n, size);
 	folio_end_read(folio, n >= 0);
-	return n < 0 ? n : 0;
+	return min_t(ssize_t, n, 0);
 }
 
 static const struct address_space_operations erofs_backing_aops = {

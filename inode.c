@@ -132,7 +132,7 @@ static int erofs_inode_fill(struct inode *inode, struct erofs_metabuf *b)
 	return erofs_fault_set(&b->m.fault, -EFSCORRUPTED, "bad file type", d->iloc, d->mode);
 }
 
-struct inode *erofs_iget(struct super_block *sb, u64 nid)
+static struct inode *erofs_inode_get(struct super_block *sb, u64 nid, bool report)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
 	struct erofs_inode_desc d;
@@ -156,7 +156,8 @@ struct inode *erofs_iget(struct super_block *sb, u64 nid)
 		err = erofs_inode_fill(inode, &b);
 	}
 	if (unlikely(err)) {
-		erofs_fault_report(sb, true, nid, err, &b.m.fault);
+		if (report)
+			erofs_fault_report(sb, true, nid, err, &b.m.fault);
 		erofs_metabuf_put(&b);
 		iget_failed(inode);
 		return ERR_PTR(err);
@@ -167,18 +168,36 @@ struct inode *erofs_iget(struct super_block *sb, u64 nid)
 	return inode;
 }
 
+struct inode *erofs_iget(struct super_block *sb, u64 nid)
+{
+	return erofs_inode_get(sb, nid, true);
+}
+
+struct inode *erofs_iget_untrusted(struct super_block *sb, u64 nid)
+{
+	return erofs_inode_get(sb, nid, false);
+}
+
 int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
 		  u32 request_mask, unsigned int flags)
 {
 	struct inode *inode = d_inode(path->dentry);
 	const struct erofs_inode_desc *d = &EROFS_I(inode)->d;
+	bool compressed = erofs_layout_compressed(d->layout);
+	struct block_device *bdev = inode->i_sb->s_bdev;
 
-	if (erofs_layout_compressed(d->layout))
+	if (compressed)
 		stat->attributes |= STATX_ATTR_COMPRESSED;
 	stat->attributes |= STATX_ATTR_IMMUTABLE;
 	stat->attributes_mask |= STATX_ATTR_COMPRESSED | STATX_ATTR_IMMUTABLE;
 	generic_fillattr(idmap, request_mask, inode, stat);
 	stat->ino = erofs_nid_to_ino(EROFS_SB(inode->i_sb), d->nid);
+	/* elsewhere O_DIRECT works too, but through the page cache */
+	if ((request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode) && bdev && !compressed) {
+		stat->result_mask |= STATX_DIOALIGN;
+		stat->dio_mem_align = bdev_logical_block_size(bdev);
+		stat->dio_offset_align = bdev_logical_block_size(bdev);
+	}
 	return 0;
 }
 

@@ -168,6 +168,14 @@ long erofs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
  * opened then), other errors of the lookup and the open
  */
 struct file *erofs_backing_open(const char *path, bool direct);
+/**
+ * erofs_backing_read() - read from a backing file into pages
+ * @bv: @nr segments of @len bytes in all
+ *
+ * May sleep.  Return: bytes read, fewer than @len only at the end of the file; errno
+ */
+ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
+			   unsigned int nr, size_t len);
 /* set sbi->dev.mapping for sbi->dev.file */
 int erofs_backing_mapping_init(struct super_block *sb);
 
@@ -182,6 +190,8 @@ extern const struct inode_operations erofs_dir_iops, erofs_file_iops, erofs_syml
  * Return: referenced inode or ERR_PTR (errors were reported)
  */
 struct inode *erofs_iget(struct super_block *sb, u64 nid);
+/* the same for a nid that doesn't come from the volume: errors are not reported */
+struct inode *erofs_iget_untrusted(struct super_block *sb, u64 nid);
 int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
 		  u32 request_mask, unsigned int flags);
 /* inode number shown to user space (section 6.1) */

@@ -127,8 +127,7 @@ static struct dentry *erofs_fh_to(struct super_block *sb, const u32 *raw)
 
 	if (raw[2])
 		return ERR_PTR(-ESTALE);
-	inode = erofs_iget(sb, raw[0] | (u64)raw[1] << 32);
-	/* the handle is from somewhere else, so nothing is known to be damaged */
+	inode = erofs_iget_untrusted(sb, raw[0] | (u64)raw[1] << 32);
 	if (IS_ERR(inode) && PTR_ERR(inode) != -ENOMEM)
 		return ERR_PTR(-ESTALE);
 	return d_obtain_alias(inode);

@@ -424,6 +424,38 @@ def tree_xattrs(t):
         t.file(f"many/n{i:03d}", xattrs={"user." + "x" * (i + 1): b"y" * (i % 9)})
 
 
+def tree_base(t):
+    """What the damaged images are made of: few files, each with a purpose."""
+    t.dir("")
+    t.dir("dir")
+    for name in ("a", "b", "middle", "y", "z"):
+        t.file(f"dir/{name}", name.encode() * 20)
+    t.dir("sub")
+    t.dir("sub/sub")
+    t.file("sub/sub/leaf", b"leaf")
+    t.dir("large")
+    for i in range(300):
+        t.file(f"large/entry-{i:04d}-{'n' * 20}")
+    t.dir("empty")
+    t.file("text", words("base", 100000))
+    t.file("text2", words("base2", 60000))
+    t.file("mixed", mixed("base", 80000, 3000))
+    t.file("noise", noise("base", 30000))
+    t.file("tail", words("tail", 4096 * 3 + 700))
+    t.file("page", noise("page", 4096))
+    t.file("inline", b"inline data " * 10)
+    t.file("sibling", words("sibling", 20000))
+    t.file("victim", b"v", xattrs={"user.a": b"1", "user.second": b"2" * 50, "trusted.t": b"t"})
+    for i in range(5):
+        t.file(f"shared{i}", b"s", xattrs={"user.shared": b"the same value" * 3})
+    t.file("acl", b"a", xattrs={ACL_ACCESS: acl_of([1, 70000], [5])}, owner=(1000, 1000), mode=0o640)
+    t.file("prefixed", b"p", xattrs={"user.org.example.x": b"1", "user.org.example.y": b"2"})
+    t.symlink("link", "dir/middle")
+    t.symlink("long-link", "l" * 4000)
+    t.node("null", stat.S_IFCHR, 1, 3)
+    t.node("fifo", stat.S_IFIFO)
+
+
 def tree_whiteouts(t):
     """What overlayfs leaves in an upper directory."""
     t.dir("")

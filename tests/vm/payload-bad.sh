@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# payload-bad.sh - guest side of tests/images/run-bad.sh: mount damaged images,
+# walk them, and judge what was seen (verdict.awk) against the table.  $T/conf:
+# IMAGES (expected digests), BAD (damaged images, same names as in bad.list),
+# STOCK=1 for the kernel's own driver: a table without verdict.
+. "$T/conf"
+. "$T/guest-lib.sh"
+mkdir -p /mnt/i
+if [ "$STOCK" = 1 ]; then
+	/sbin/modprobe erofs 2>/dev/null || insmod "$STOCK_KO" || exit 1
+else
+	load || { not_ok load "insmod ended with status $?"; finish; }
+fi
+lines() { dmesg | grep -ci erofs; }
+
+one() {
+	opts=
+	devs=$("$T/lo" "$BAD/$name.img") || { why="loop device"; return 1; }
+	main=$devs
+	if [ "$blobs" != - ]; then
+		b=$("$T/lo" "$IMAGES/$blobs") || { why="loop device"; return 1; }
+		devs="$devs $b"
+		opts=device=$b
+	fi
+	before=$(lines)
+	err=$("$T/trymount" erofs "$main" /mnt/i "$opts")
+	seen="mount=$err"
+	case " $mount " in
+	*" $err "*) why= ;;
+	*) why="mount gives $err, not $mount" ;;
+	esac
+	if [ "$err" = 0 ]; then
+		how=-e
+		[ "$affected" != - ] || how=
+		timeout 60 "$T/digest" $how /mnt/i >/tmp/got
+		rc=$?
+		[ $rc -le 1 ] || why="$why; digest ended with status $rc"
+		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$IMAGES/$exp" /tmp/got) ||
+			why="$why; ${v#*;}"
+		seen=${v%%;*}
+		umount /mnt/i || why="$why; umount failed"
+	fi
+	for d in $devs; do "$T/lo" -D "$d" || why="$why; loop device busy"; done
+	n=$(($(lines) - before))
+	case " $seen" in
+	*=117* | *=95* | *mount=22* | *mount=74*)
+		[ $n -gt 0 ] || why="$why; $seen, but no line in the kernel log"
+		;;
+	esac
+	[ $n -le 20 ] || why="$why; $n lines in the kernel log"
+	why=${why#; }
+	[ -z "$why" ]
+}
+
+while IFS='|' read -r name exp blobs mount affected outcomes; do
+	if one; then
+		ok "$name"
+		echo "$name ok $seen" >>"$OUT/results"
+	else
+		echo "$name failed $seen - $why" >>"$OUT/results"
+		if [ "$STOCK" = 1 ]; then echo "no $name - $why"; else not_ok "$name" "$why"; fi
+	fi
+done <"$T/bad.list"
+[ "$STOCK" != 1 ] || exit 0
+drop_caches
+check unload unload
+finish

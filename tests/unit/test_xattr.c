@@ -521,7 +521,7 @@ static void test_prefix_table(void)
 
 	reset();
 	memimg_init(&mi, img, sizeof(img), BLK);
-	memcpy(img + 100, "\x09\x00\x04" "overlay.", 11);
+	memcpy(img + 100, "\x09\x00\x04overlay.", 11);
 	memcpy(img + 112, "\x01\x00\x06", 3);
 	memcpy(img + 116, "\x00\x01\x01", 3);
 	memset(img + 119, 'z', 255);
@@ -546,11 +546,11 @@ static void test_prefix_table(void)
 	}
 	/* over a boundary, at the end, and behind it */
 	memimg_drop(&mi);
-	memcpy(img + 508, "\x09\x00\x01" "abcdefgh", 11);
+	memcpy(img + 508, "\x09\x00\001abcdefgh", 11);
 	pos = 508;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), 0);
 	CHECK(pos == 519 && base == 1 && len == 8 && !memcmp(infix, "abcdefgh", 8));
-	memcpy(img + sizeof(img) - 4, "\x02\x00\x01" "q", 4);
+	memcpy(img + sizeof(img) - 4, "\x02\x00\x01q", 4);
 	pos = sizeof(img) - 4;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), 0);
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), -EFSCORRUPTED);
@@ -559,7 +559,7 @@ static void test_prefix_table(void)
 	pos = sizeof(img) - 4;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), -EFSCORRUPTED);
 	memimg_drop(&mi);
-	memcpy(img, "\x03\x00\x01" "ab", 5);	/* what a wrapped position would find */
+	memcpy(img, "\x03\x00\001ab", 5);	/* what a wrapped position would find */
 	pos = U64_MAX - 1;
 	CHECK_EQ(erofs_xattr_prefix_decode(&mi.m, &pos, &base, &len, infix), -EFSCORRUPTED);
 	pos = 0xffffffffull * 4;

@@ -11,8 +11,10 @@ set -euo pipefail
 
 [ $# -gt 0 ] || set -- bookworm trixie sid
 
+# The first line of .complete is the form of the wrappers.
+form=2
 ready() {
-	[ -e "$CACHE/tools/$1/.complete" ] && [ -z "${REFRESH:-}" ]
+	[ "$(head -n 1 "$CACHE/tools/$1/.complete" 2>/dev/null)" = $form ] && [ -z "${REFRESH:-}" ]
 }
 
 fetch() {
@@ -33,7 +35,8 @@ fetch() {
 		#!/bin/sh
 		# Runs the program with the loader and libraries it was built for.
 		d=$(dirname "$(readlink -f "$0")")/root
-		for l in "$d"/lib64/ld-linux-*.so.* "$d"/lib/ld-linux-*.so.*; do
+		# Not lib64/ld-linux*: that may be a link to the host's own loader.
+		for l in "$d"/usr/lib/*-linux-gnu/ld-linux-*.so.*; do
 			[ ! -e "$l" ] || break
 		done
 		for a in "$d"/usr/lib/*-linux-gnu; do
@@ -46,7 +49,7 @@ fetch() {
 	"$dir.tmp/mkfs.erofs" --help >/dev/null 2>&1 || die "mkfs.erofs of $suite does not run here"
 	ver=$(apt-cache "${APT_OPTS[@]}" --no-all-versions show erofs-utils |
 		sed -n 's/^Version: \([0-9.]*\).*/\1/p')
-	printf '%s\n' "$ver" >"$dir.tmp/.complete"
+	printf '%s\n' $form "$ver" >"$dir.tmp/.complete"
 	rm -rf "$dir"
 	mv "$dir.tmp" "$dir"
 	ln -sfn "$suite" "$CACHE/tools/$ver"

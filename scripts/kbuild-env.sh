@@ -35,6 +35,9 @@ root=$("$TOP/scripts/mk-toolroot.sh" "$suite")
 dirs=("$CACHE" "$TOP" "$PWD" ${KBUILD_ENV_DIRS:+"$KBUILD_ENV_DIRS"})
 if unshare -m true 2>/dev/null; then
 	how=(unshare -m)
+elif unshare -m --propagation unchanged true 2>/dev/null; then
+	# Inside a chroot the root is no mount point whose propagation can change.
+	how=(unshare -m --propagation unchanged)
 elif unshare -Urm true 2>/dev/null; then
 	how=(unshare -Urm)
 elif command -v proot >/dev/null 2>&1; then
@@ -50,6 +53,9 @@ exec "${how[@]}" sh -c '
 	set -e
 	root=$1 n=$2 cwd=$3
 	shift 3
+	mount --bind "$root" "$root"
+	mount --make-private "$root"
+	cd "$root"
 	while [ "$n" -gt 0 ]; do
 		mkdir -p "$root$1"
 		mount --rbind "$1" "$root$1"

@@ -76,6 +76,33 @@ static inline int dirent_name(const u8 *p, u32 blklen, u32 count, u32 i, u32 *of
 	return 0;
 }
 
+/* does a byte of @v equal that byte of @pattern? */
+static inline u64 has_byte(u64 v, u64 pattern)
+{
+	v ^= pattern;
+	return (v - 0x0101010101010101ULL) & ~v & 0x8080808080808080ULL;
+}
+
+/* does the name hold a '/' or a NUL?  Eight bytes at a time: listing is hot */
+static bool name_is_bad(const u8 *s, u32 len)
+{
+	const u64 slash = 0x2f2f2f2f2f2f2f2fULL;
+	u32 i;
+
+	if (len < 8) {
+		for (i = 0; i < len; i++)
+			if (!s[i] || s[i] == '/')
+				return true;
+		return false;
+	}
+	for (i = 0; i + 8 < len; i += 8)
+		if (has_byte(get_unaligned_le64(s + i), 0) |
+		    has_byte(get_unaligned_le64(s + i), slash))
+			return true;
+	s += len - 8;
+	return has_byte(get_unaligned_le64(s), 0) | has_byte(get_unaligned_le64(s), slash);
+}
+
 static inline void dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
 			       struct erofs_dirent_desc *d)
 {
@@ -100,7 +127,7 @@ int erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc
 	err = dirent_name(b->p, b->len, b->count, i, &off, &len, f);
 	if (err)
 		return err;
-	if (unlikely(memchr(b->p + off, '/', len) || memchr(b->p + off, 0, len)))
+	if (unlikely(name_is_bad(b->p + off, len)))
 		return erofs_fault_set(f, -EFSCORRUPTED, "bad character in name", i, off);
 	dirent_fill(b->p, i, off, len, d);
 	return 0;

@@ -34,6 +34,8 @@ def read(files):
                 times[w[1], w[2]].append(int(w[3]) / 1e9)
                 growth[w[1], w[2]].append(int(w[4]))
                 memory[w[1], w[2]].append(int(w[6]))
+            elif w[0] == "N":
+                last = {k: v for k, v in last.items() if k[0] != w[1]}
             elif w[0] == "I":
                 sizes[w[1]] = int(w[2])
             elif w[0] == "S":
@@ -50,7 +52,13 @@ def read(files):
 def ratio(a, b):
     """median of the quotients of rounds, which ran close to each other"""
     n = min(len(a), len(b))
-    return f"{statistics.median(x / y for x, y in zip(a[:n], b[:n])):.2f}"
+    m = f"{statistics.median(x / y for x, y in zip(a[:n], b[:n])):.2f}"
+    return m if n < 2 else f"{m} ({min(a) / min(b):.2f})"
+
+
+def value(v):
+    """median, and with several rounds the best"""
+    return f"{statistics.median(v):.4f}" + (f" ({min(v):.4f})" if len(v) > 1 else "")
 
 
 def table(head, rows):
@@ -89,7 +97,10 @@ def main():
     p.add_argument("raw", nargs="+")
     a = p.parse_args()
     times, growth, memory, counters, sizes = read(a.raw)
-    out = [f"# Measured on Linux {a.k}\n", f"Unit: {a.u}. Smaller is better.\n"]
+    out = [f"# Measured on Linux {a.k}\n", f"Unit: {a.u}. Smaller is better."]
+    if max(len(v) for v in times.values()) > 1:
+        out.append("Median of the rounds (best round); quotients: median of the rounds (best by best).")
+    out.append("")
     corpora = list(dict.fromkeys(k[0].split("/")[0] for k in times))
     for corpus in corpora:
         labels = list(dict.fromkeys(k[0] for k in times if k[0].startswith(corpus + "/")))
@@ -99,7 +110,7 @@ def main():
         for label in labels:
             _, image, driver = label.split("/", 2)
             row = [image, driver]
-            row += [f"{med[label, t]:.4f}" if (label, t) in med else "" for t in tests]
+            row += [value(times[label, t]) if (label, t) in times else "" for t in tests]
             for t in ("seq", "cat"):
                 if (label, t) in growth:
                     row += [f"{statistics.median(x[label, t]):.0f}" for x in (growth, memory)]
@@ -137,7 +148,7 @@ def main():
                           for x, c in counters.items() if any(c.values())]))
     out.append("## Raw\n\n```")
     for name in a.raw:
-        out.append(open(name, encoding="utf-8").read().rstrip())
+        out += [x.rstrip() for x in open(name, encoding="utf-8") if x[0] in "RI"]
     out.append("```")
     with open(a.o, "w", encoding="utf-8") as f:
         f.write("\n".join(out) + "\n")

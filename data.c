@@ -109,6 +109,19 @@ void erofs_metabuf_inode(struct erofs_metabuf *b, struct inode *inode)
 	erofs_metabuf_init(b, inode->i_sb, inode->i_mapping, i_size_read(inode));
 }
 
+u64 erofs_metabuf_dir(struct erofs_metabuf *b, struct inode *dir)
+{
+	const struct erofs_inode_desc *d = &EROFS_I(dir)->d;
+	u32 blksz = EROFS_SB(dir->i_sb)->s.blksz;
+
+	if (d->layout == EROFS_INODE_FLAT_INLINE && d->size <= blksz &&
+	    (d->body & (blksz - 1)) + d->size <= blksz &&
+	    !erofs_metabuf_nid(b, dir->i_sb, d->nid))
+		return d->body;
+	erofs_metabuf_inode(b, dir);
+	return 0;
+}
+
 int erofs_metabuf_nid(struct erofs_metabuf *b, struct super_block *sb, u64 nid)
 {
 	struct inode *metabox = EROFS_SB(sb)->metabox;

@@ -55,8 +55,9 @@ static int erofs_iterate(struct file *file, struct dir_context *ctx)
 	u64 size = i_size_read(dir);
 	struct erofs_metabuf b;
 	int err = 0;
+	u64 base;
 
-	erofs_metabuf_inode(&b, dir);
+	base = erofs_metabuf_dir(&b, dir);
 	while (ctx->pos < size) {
 		u64 start = round_down((u64)ctx->pos, blksz);
 		u32 len = min_t(u64, blksz, size - start);
@@ -67,8 +68,9 @@ static int erofs_iterate(struct file *file, struct dir_context *ctx)
 			err = -EINTR;
 			break;
 		}
-		erofs_dir_readahead(file, dir, start >> PAGE_SHIFT);
-		p = erofs_meta_ptr(&b.m, start, len);
+		if (!base)
+			erofs_dir_readahead(file, dir, start >> PAGE_SHIFT);
+		p = erofs_meta_ptr(&b.m, base + start, len);
 		err = IS_ERR(p) ? PTR_ERR(p) : erofs_dblk_init(&d, p, len, blksz, &b.m.fault);
 		if (!err)
 			err = erofs_dblk_list(dir, ctx, start, &d, &b.m.fault);

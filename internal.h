@@ -98,7 +98,7 @@ struct erofs_sb_info {
 	struct erofs_device *extra;	/* s.extra_devices slots, or NULL */
 	bool separate;			/* extra devices are devices of their own (section 5.2) */
 	u64 total_blocks;		/* all devices, for statfs */
-	struct inode *file_meta;	/* dev.mapping's owner if a backing file has no page cache */
+	struct inode *file_meta;	/* owns dev.mapping if a backing file has none */
 	struct inode *packed;		/* packed inode or NULL */
 	struct inode *metabox;		/* metabox inode or NULL */
 	struct erofs_xattr_prefix *prefixes;
@@ -162,6 +162,7 @@ long erofs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /**
  * erofs_backing_open() - open a regular file as backing store
+ * @path: as given to mount
  * @direct: with O_DIRECT
  *
  * Return: file; ERR_PTR(-ENOTBLK) if @path is no regular file (nothing was
@@ -170,7 +171,11 @@ long erofs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 struct file *erofs_backing_open(const char *path, bool direct);
 /**
  * erofs_backing_read() - read from a backing file into pages
+ * @file: backing file
+ * @pos: where in the file
  * @bv: @nr segments of @len bytes in all
+ * @nr: number of segments
+ * @len: bytes wanted
  *
  * May sleep.  Return: bytes read, fewer than @len only at the end of the file; errno
  */
@@ -252,6 +257,13 @@ void erofs_metabuf_primary(struct erofs_metabuf *b, struct super_block *sb);
 int erofs_metabuf_nid(struct erofs_metabuf *b, struct super_block *sb, u64 nid);
 /* window on a file's contents (directories, packed file); size = i_size */
 void erofs_metabuf_inode(struct erofs_metabuf *b, struct inode *inode);
+/**
+ * erofs_metabuf_dir() - window on a directory's contents
+ *
+ * A small directory is inline data; it is looked at where it lies, so that it
+ * needs no page of its own.  Return: what to add to positions in the directory
+ */
+u64 erofs_metabuf_dir(struct erofs_metabuf *b, struct inode *dir);
 void erofs_metabuf_put(struct erofs_metabuf *b);
 
 /**

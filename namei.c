@@ -6,32 +6,41 @@
 #include <linux/exportfs.h>
 #include "internal.h"
 
+/* a directory that is searched */
+struct erofs_dirsearch {
+	struct erofs_metabuf b;
+	u64 base;		/* of the directory's bytes in @b */
+	u64 size;
+	u32 blksz;
+};
+
 /* make the directory block at @blk available */
-static int erofs_dblk_load(struct erofs_metabuf *b, u32 blksz, u64 blk, struct erofs_dblk *d)
+static int erofs_dblk_load(struct erofs_dirsearch *ds, u64 blk, struct erofs_dblk *d)
 {
-	u64 pos = blk * blksz;
-	u32 len = min_t(u64, blksz, b->m.size - pos);
-	const void *p = erofs_meta_ptr(&b->m, pos, len);
+	u64 pos = blk * ds->blksz;
+	u32 len = min_t(u64, ds->blksz, ds->size - pos);
+	const void *p = erofs_meta_ptr(&ds->b.m, ds->base + pos, len);
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	return erofs_dblk_init(d, p, len, blksz, &b->m.fault);
+	return erofs_dblk_init(d, p, len, ds->blksz, &ds->b.m.fault);
 }
 
 /* the last block whose first name isn't behind the wanted one can have it (section 8.2) */
-static int erofs_dir_find(struct erofs_metabuf *b, const struct erofs_super *s,
-			  const struct qstr *name, struct erofs_dirent_desc *de)
+static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name,
+			  struct erofs_dirent_desc *de)
 {
-	u64 lo = 0, hi = (b->m.size + s->blksz - 1) >> s->blkszbits;
+	struct erofs_fault *f = &ds->b.m.fault;
+	u64 lo = 0, hi = (ds->size + ds->blksz - 1) >> ilog2(ds->blksz);
 	struct erofs_dblk d;
 	int err, cmp;
 
 	while (hi - lo > 1) {
 		u64 mid = lo + (hi - lo) / 2;
 
-		err = erofs_dblk_load(b, s->blksz, mid, &d);
+		err = erofs_dblk_load(ds, mid, &d);
 		if (!err)
-			err = erofs_dblk_entry(&d, 0, de, &b->m.fault);
+			err = erofs_dblk_entry(&d, 0, de, f);
 		if (err)
 			return err;
 		cmp = erofs_name_cmp(name->name, name->len, de->name, de->namelen);
@@ -42,29 +51,31 @@ static int erofs_dir_find(struct erofs_metabuf *b, const struct erofs_super *s,
 		else
 			lo = mid;
 	}
-	err = erofs_dblk_load(b, s->blksz, lo, &d);
+	err = erofs_dblk_load(ds, lo, &d);
 	if (err)
 		return err;
-	return erofs_dblk_find(&d, name->name, name->len, de, &cmp, &b->m.fault);
+	return erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
 }
 
 int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype)
 {
 	struct erofs_dirent_desc de;
-	struct erofs_metabuf b;
+	struct erofs_dirsearch ds;
 	int err;
 
-	if (!i_size_read(dir))
+	ds.size = i_size_read(dir);
+	ds.blksz = EROFS_SB(dir->i_sb)->s.blksz;
+	if (!ds.size)
 		return -ENOENT;
-	erofs_metabuf_inode(&b, dir);
-	err = erofs_dir_find(&b, &EROFS_SB(dir->i_sb)->s, name, &de);
+	ds.base = erofs_metabuf_dir(&ds.b, dir);
+	err = erofs_dir_find(&ds, name, &de);
 	if (!err) {
 		*nid = de.nid;
 		*ftype = de.ftype;
 	} else if (err != -ENOENT) {
-		erofs_fault_report(dir->i_sb, true, EROFS_I(dir)->d.nid, err, &b.m.fault);
+		erofs_fault_report(dir->i_sb, true, EROFS_I(dir)->d.nid, err, &ds.b.m.fault);
 	}
-	erofs_metabuf_put(&b);
+	erofs_metabuf_put(&ds.b);
 	return err;
 }
 

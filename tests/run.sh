@@ -14,7 +14,9 @@ export TEST_FILTER=
 case $pat in
 */*) TEST_FILTER=${pat#*/} pat=${pat%%/*} ;;
 esac
-logs=$TOP/build/logs
+# The two directories are set by the harness's own tests.
+groups=${GROUPS_DIR:-$TOP/tests/groups}
+logs=${LOGS_DIR:-$TOP/build/logs}
 mkdir -p "$logs"
 res=$(mktemp -d)
 trap 'rm -rf "$res"' EXIT
@@ -73,7 +75,7 @@ matches() {
 
 n=0
 pids=()
-for f in "$TOP"/tests/groups/[0-9]*.sh; do
+for f in "$groups"/[0-9]*.sh; do
 	name=$(basename "$f" .sh)
 	name=${name#[0-9]*-}
 	matches "$name" || continue

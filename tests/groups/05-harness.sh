@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The machinery itself: what must make a run fail does make it fail.
+# limit: 120
+# parallel: yes
+cd "$(dirname "$0")/../.." || exit 1
+. scripts/lib.sh
+. scripts/vm-lib.sh
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+failed=0
+result() { # NAME STATUS
+	if [ "$2" = 0 ]; then echo "ok harness/$1"; else echo "not ok harness/$1 - see the script"; failed=1; fi
+}
+
+# ---- how a guest's console is judged ----------------------------------------
+N=0123456789abcdef
+console() { # RC "LOG LINES" SUCCESS-NONCE
+	printf '%s\n' "boot noise: WARNING: before the test" "VM-BEGIN $N up 1 s" "payload" "VM-RC $N $1" \
+		"VM-DMESG-BEGIN $N" "$2" "VM-DMESG-END $N" ${3:+"VM-SUCCESS $3"}
+}
+verdict() { # NAME good|bad [ALLOW], console on stdin
+	cat >"$t/log"
+	if judge $N "$t/log" "${3:-}" >"$t/why"; then got=good; else got=bad; fi
+	[ $got = "$2" ]
+	result "judge-$1" $?
+}
+console 0 "quiet" $N | verdict clean good
+console 0 "quiet" "" | verdict no-token bad
+console 0 "quiet" fedcba9876543210 | verdict token-of-another-run bad
+console 1 "quiet" $N | verdict status bad
+console 0 "[ 1.0] WARNING: CPU: 0 PID: 1 at fs.c:1" $N | verdict warning bad
+console 0 "[ 1.0] BUG: KASAN: use-after-free in x" $N | verdict kasan bad
+console 0 "[ 1.0] WARNING: possible circular locking dependency detected" $N | verdict lockdep bad
+console 0 "[ 1.0] INFO: task x:1 blocked for more than 120 seconds." $N | verdict hung-task bad
+console 0 "[ 1.0] UBSAN: array-index-out-of-bounds in x" $N | verdict ubsan bad
+console 0 "[ 1.0] WARNING: provoked" $N | verdict allowed good 'WARNING: provoked'
+console 0 "[ 1.0] WARNING: another" $N | verdict not-allowed bad 'WARNING: provoked'
+console 0 "quiet" $N | sed "s/^VM-RC/VM-KMEMLEAK $N 2\nVM-RC/" | verdict kmemleak bad
+console 0 "quiet" $N | sed '/VM-RC/,$d' | verdict died-early bad
+printf 'no boot\n' | verdict no-boot bad
+
+# ---- the driver's counting --------------------------------------------------
+counts() { # NAME EXPECTED-LAST-LINE, group script on stdin
+	rm -rf "$t/groups"
+	mkdir "$t/groups"
+	cat >"$t/groups/10-fake.sh"
+	GROUPS_DIR=$t/groups LOGS_DIR=$t/logs bash tests/run.sh >"$t/out" 2>&1
+	rc=$?
+	[ "$(tail -n 1 "$t/out")" = "$2" ] &&
+		case $2 in *' 0 failed') [ $rc = 0 ] ;; *) [ $rc != 0 ] ;; esac
+	result "driver-$1" $?
+}
+counts passes '2 passed, 0 failed' <<<'echo "ok a"; echo "ok b"'
+counts failure '1 passed, 1 failed' <<<'echo "ok a"; echo "not ok b - x"'
+counts skip '1 passed, 1 failed' <<<'echo "ok a"; echo "ok b # skip no tool"'
+counts silence '0 passed, 1 failed' <<<'true'
+counts crash '1 passed, 1 failed' <<<'echo "ok a"; exit 9'
+counts hang '1 passed, 1 failed' <<<'# limit: 1
+echo "ok a"; exec sleep 30'
+
+# ---- probes -----------------------------------------------------------------
+mkdir -p "$t/k/include/linux" "$t/k/include/generated"
+: >"$t/k/include/linux/fs.h"
+: >"$t/k/include/generated/autoconf.h"
+! sh compat/probe.sh "$t/k" "$t/config.h" >/dev/null 2>&1
+result probe-empty-tree $?
+printf 'int register_filesystem(struct file_system_type *);\n/* int folio_end_read(x); */\n' >"$t/k/include/linux/fs.h"
+printf 'HAVE_SANE_HEADERS decl linux/fs.h register_filesystem\\(\nHAVE_COMMENT decl linux/fs.h folio_end_read\n' >"$t/tab"
+PROBE_TABLE=$t/tab sh compat/probe.sh "$t/k" "$t/config.h" && ! grep -q 'define HAVE_COMMENT' "$t/config.h"
+result probe-ignores-comments $?
+echo 'HAVE_NO_SUCH_INTERFACE decl linux/fs.h register' >>"$t/tab"
+! PROBE_TABLE=$t/tab sh compat/probe.sh "$t/k" "$t/config.h" >/dev/null 2>&1
+result probe-negative-control $?
+
+# ---- supported range --------------------------------------------------------
+range() { # RELEASE good|bad
+	echo "#define UTS_RELEASE \"$1\"" >"$t/k/include/generated/utsrelease.h"
+	if sh scripts/check-kdir.sh "$t/k" 2>"$t/why"; then got=good; else got=bad; fi
+	[ $got = "$2" ] && [ "$(wc -l <"$t/why")" -le 1 ]
+	result "range-$1" $?
+}
+range 6.0.19 bad
+range 5.10.0-30-amd64 bad
+range 6.1.0-57-amd64 good
+range 6.12.95+deb12-amd64 good
+range 7.3.4+deb13-amd64 good
+range 7.4.0-rc1 bad
+range 10.0.1 bad
+exit $failed

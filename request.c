@@ -10,7 +10,6 @@
  * Nothing is shared between requests: two readers that need the same cluster
  * each read it, so no lock order and no state machine ties them together.
  */
-#include <linux/uio.h>
 #include <linux/backing-dev.h>
 #include "internal.h"
 #include "request.h"
@@ -95,28 +94,15 @@ static void erofs_bio_end_io(struct bio *bio)
 /* A backing file is read here and now, into the pages that the bio lists */
 static void erofs_file_submit(struct erofs_device *dev, struct bio *bio)
 {
-	struct kiocb kiocb;
-	struct iov_iter iter;
-	size_t want = bio->bi_iter.bi_size;
-	loff_t pos = (loff_t)bio->bi_iter.bi_sector << SECTOR_SHIFT;
-	size_t got = 0;
+	u64 pos = bio->bi_iter.bi_sector << SECTOR_SHIFT;
+	u32 len = bio->bi_iter.bi_size;
+	ssize_t n = erofs_backing_read(dev->file, pos, bio->bi_io_vec, bio->bi_vcnt, len);
 
-	init_sync_kiocb(&kiocb, dev->file);
-	kiocb.ki_pos = pos;
-	iov_iter_bvec(&iter, ITER_DEST, bio->bi_io_vec, bio->bi_vcnt, want);
-	while (got < want) {
-		ssize_t n = vfs_iocb_iter_read(dev->file, &kiocb, &iter);
-
-		if (n == -EINTR || n == -ERESTARTSYS)
-			n = -EIO;
-		if (n <= 0) {
-			/* a sector-rounded read may pass the end that the file had at mount */
-			if (n < 0 || pos + got < dev->off + dev->bytes)
-				bio->bi_status = errno_to_blk_status(n ?: -EIO);
-			break;
-		}
-		got += n;
-	}
+	/* a sector-rounded read may pass the end that the file had at mount, nothing else */
+	if (n < 0)
+		bio->bi_status = errno_to_blk_status(n);
+	else if (n < len && pos + n < dev->off + dev->bytes)
+		bio->bi_status = BLK_STS_IOERR;
 	bio->bi_end_io(bio);
 }
 

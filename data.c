@@ -3,6 +3,7 @@
  * data.c - metadata windows for the core, devices and the unified address
  * space, and the mapping of any file offset to its extent.
  */
+#include <linux/sched/signal.h>
 #include "internal.h"
 
 /* pages read at once when metadata misses are sequential, or from hidden files */
@@ -54,6 +55,9 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 	pgoff_t idx;
 
 	erofs_metabuf_drop(b);
+	/* long walks through hostile tables end with the task that asked */
+	if (unlikely(fatal_signal_pending(current)))
+		return -EINTR;
 	if (check_add_overflow(off, b->off, &pos) || pos > MAX_LFS_FILESIZE)
 		return erofs_fault_set(&m->fault, -EFSCORRUPTED, "position overflow", off, 0);
 	idx = pos >> PAGE_SHIFT;

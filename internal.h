@@ -32,6 +32,9 @@
 #define EROFS_FSNAME	"erofs"
 #endif
 
+/* the same in dkms.conf and debian/changelog */
+#define EROFS_LTS_VERSION	"0.1.0"
+
 /**
  * struct erofs_device - one backing store
  * @bdev: block device, or NULL if @file is a regular file
@@ -299,7 +302,7 @@ int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, 
 
 int z_erofs_init(void);
 void z_erofs_exit(void);
-/* free a mount's stash; also what the shrinker calls.  Returns bytes freed */
+/* free a mount's stash.  Returns bytes freed */
 unsigned long z_erofs_stash_drop(struct erofs_sb_info *sbi);
 
 #endif /* EROFS_INTERNAL_H */

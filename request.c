@@ -11,6 +11,7 @@
  * each read it, so no lock order and no state machine ties them together.
  */
 #include <linux/backing-dev.h>
+#include <linux/sched/signal.h>
 #include "internal.h"
 #include "request.h"
 

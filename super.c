@@ -520,9 +520,15 @@ static int erofs_pool_init(struct super_block *sb, struct fs_context *fc)
 	return 0;
 }
 
+/*
+ * Reading a file ahead may read the hidden files ahead, and the metabox may have
+ * fragments in the packed file: mapping.invalidate_lock nests in this order.
+ */
+static struct lock_class_key erofs_metabox_key, erofs_packed_key;
+
 /* packed and metabox inode: regular files outside the metabox (sections 2, 13) */
 static struct inode *erofs_get_hidden(struct super_block *sb, struct fs_context *fc, u64 nid,
-				      const char *name)
+				      const char *name, struct lock_class_key *key)
 {
 	struct inode *inode;
 
@@ -534,6 +540,8 @@ static struct inode *erofs_get_hidden(struct super_block *sb, struct fs_context 
 	if (IS_ERR(inode))
 		erofs_mount_err(sb, fc, "%s inode at nid %llu can't be used (error %ld)", name, nid,
 				PTR_ERR(inode));
+	else
+		lockdep_set_class(&inode->i_mapping->invalidate_lock, key);
 	return inode;
 }
 
@@ -543,13 +551,14 @@ static int erofs_hidden_init(struct super_block *sb, struct fs_context *fc)
 	struct inode *inode;
 
 	if (erofs_has_metabox(&sbi->s)) {
-		inode = erofs_get_hidden(sb, fc, sbi->s.metabox_nid, "metabox");
+		inode = erofs_get_hidden(sb, fc, sbi->s.metabox_nid, "metabox",
+					 &erofs_metabox_key);
 		if (IS_ERR(inode))
 			return PTR_ERR(inode);
 		sbi->metabox = inode;
 	}
 	if ((sbi->s.feature_incompat & EROFS_FEATURE_INCOMPAT_FRAGMENTS) && sbi->s.packed_nid) {
-		inode = erofs_get_hidden(sb, fc, sbi->s.packed_nid, "packed");
+		inode = erofs_get_hidden(sb, fc, sbi->s.packed_nid, "packed", &erofs_packed_key);
 		if (IS_ERR(inode))
 			return PTR_ERR(inode);
 		sbi->packed = inode;
@@ -890,3 +899,4 @@ module_exit(erofs_module_exit);
 MODULE_DESCRIPTION("Enhanced Read-Only File System");
 MODULE_AUTHOR("erofs-lts contributors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(EROFS_LTS_VERSION);

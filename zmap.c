@@ -481,10 +481,11 @@ static noinline int index_back(const struct zlookup *q, u64 off, u32 dist, struc
 	const bool limited = q->zi->kind == Z_EROFS_KIND_COMPACT && length_limited(q->zi, 0);
 	struct z_erofs_rec *r = &at->rec;
 	bool cblk = r->type == Z_EROFS_LCLUSTER_NONHEAD && (r->flags & Z_EROFS_REC_CBLKCNT);
+	u32 steps = 0;
 	int err;
 
 	for (;;) {
-		if (!dist || dist > at->l)
+		if (!dist || dist > at->l || ++steps > INDEX_STEPS_MAX)
 			return corrupt(q->m, "bad lookback distance", rec_pos(q->zi, at->l), dist);
 		at->l -= dist;
 		err = rec_get(q, at->l, r, &at->base);
@@ -513,10 +514,12 @@ static noinline int index_forward(const struct zlookup *q, u64 start, bool limit
 {
 	const u8 lbits = q->zi->lclusterbits;
 	struct z_erofs_rec r;
-	u32 base;
+	u32 base, steps = 0;
 	int err;
 
 	while (k < q->zi->nrec) {
+		if (unlikely(++steps > INDEX_STEPS_MAX))
+			return corrupt(q->m, "extent of too many records", rec_pos(q->zi, k), k);
 		if (unlikely((k << lbits) - start > Z_EROFS_PCLUSTER_MAX_DSIZE) && limited)
 			return unsupported(q->m, "extent too long", rec_pos(q->zi, k),
 					   (k << lbits) - start);

@@ -26,10 +26,10 @@
 
 /*
  * Most records that one lookup reads in either direction.  Extents without a
- * length limit (holes, fragments) are crossed in steps of up to 2047 lclusters,
- * so nothing valid needs more.
+ * length limit (holes, fragments) are crossed in steps of up to 2047 lclusters
+ * by all known writers; even in steps of one this is enough for 512 MiB.
  */
-#define INDEX_STEPS_MAX		65536
+#define INDEX_STEPS_MAX		(1U << 20)
 
 /* what an index lookup works on */
 struct zlookup {

@@ -72,6 +72,9 @@ static const struct address_space_operations erofs_backing_aops = {
 	.read_folio	= erofs_backing_read_folio,
 };
 
+/* mapping.invalidate_lock: inside those of all files, see erofs_get_hidden() */
+static struct lock_class_key erofs_backing_key;
+
 int erofs_backing_mapping_init(struct super_block *sb)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
@@ -89,6 +92,7 @@ int erofs_backing_mapping_init(struct super_block *sb)
 	inode->i_size = i_size_read(file_inode(sbi->dev.file));
 	inode->i_mapping->a_ops = &erofs_backing_aops;
 	inode_nohighmem(inode);
+	lockdep_set_class(&inode->i_mapping->invalidate_lock, &erofs_backing_key);
 	sbi->file_meta = inode;
 	sbi->dev.mapping = inode->i_mapping;
 	return 0;

@@ -9,10 +9,11 @@
 # The manifest has one line an image, relative to the images directory of the
 # cache (printed at the end), fields separated by blanks:
 #
-#   name image expected-digest extra-devices offset tier
+#   name image expected-digest extra-devices offset tier blocks
 #
 # extra-devices is "-" or a comma list of files in slot order; offset is the
-# byte at which the file system starts in the image file.
+# byte at which the file system starts in the image file; blocks is a table of
+# block hashes of the source tree (tests/tools/stress.c) or "-".
 #
 # Recipes marked refused= are only counted; TRY_REFUSED=1 tries them.
 #
@@ -120,7 +121,7 @@ adjust() {
 if [ "${1:-}" = --one ]; then
 	shift
 	# shellcheck disable=SC2153  # exported by the parent
-	IFS='|' read -r name tool tier tree expect args <<<"$(grep "^$1|" "$RECIPES")"
+	IFS='|' read -r name _ _ tree _ args <<<"$(grep "^$1|" "$RECIPES")"
 	key=$2 mkfs=$3
 	img=$dir/$name-$key.img
 	src=$TREES/${tree%>*} blobs=- prepend=
@@ -191,7 +192,8 @@ need python3 gcc awk sha256sum unshare tar
 mkdir -p "$dir"
 lock images
 DIGEST=$(tool digest)
-treekey=$(cat "$here/mktree.py" | sha256sum | cut -c1-12)
+STRESS=$(tool stress)
+treekey=$(sha256sum <"$here/mktree.py" | cut -c1-12)
 digkey=$(sha256sum <"$DIGEST" | cut -c1-8)
 export RECIPES=$here/recipes
 declare -A mkfs_of ver_of
@@ -238,7 +240,8 @@ for name in "${names[@]}"; do
 		case ${args_of[$name]} in *%IMG:*) late+=("$name") ;; *) jobs+=("$name") ;; esac
 	fi
 	for t in ${tree_of[$name]//[+>]/ }; do
-		[ -e "$dir/tree-$t-$treekey-$digkey.digest" ] || trees+=("$t")
+		[ -e "$dir/tree-$t-$treekey-$digkey.digest" ] && [ -e "$dir/tree-$t-$treekey.blocks" ] ||
+			trees+=("$t")
 	done
 done
 for name in "${jobs[@]+"${jobs[@]}"}"; do trees+=("${tree_of[$name]%>*}"); done
@@ -249,13 +252,16 @@ TMPM=$(mktemp)
 trap 'rm -f "$TMPM"' EXIT
 export MANIFEST=$TMPM
 all_lines() {
-	local name img blobs off
+	local name img blobs off blocks
 	for name in "${names[@]}"; do
 		img=$name-${key_of[$name]}.img
 		[ -e "$dir/$img" ] || continue
+		# shellcheck disable=SC2012  # names without blanks
 		blobs=$(cd "$dir" && ls "$img".blob* 2>/dev/null | sort -V | paste -sd,) || true
 		off=$(sed -n 's/.*%PREPEND:\([0-9]*\).*/\1/p' <<<"${args_of[$name]}")
-		echo "$name $img ${img%.img}-$digkey.exp ${blobs:--} ${off:-0} ${tier_of[$name]}"
+		blocks=tree-${tree_of[$name]#*>}-$treekey.blocks
+		[ -e "$dir/$blocks" ] || blocks=-
+		echo "$name $img ${img%.img}-$digkey.exp ${blobs:--} ${off:-0} ${tier_of[$name]} $blocks"
 	done
 }
 build() {
@@ -267,6 +273,7 @@ build() {
 		"$DIGEST" "$TREES/$t" >"$TREES/digest" ||
 			die "the tree $t itself gives errors or mismatches"
 		mv "$TREES/digest" "$dir/tree-$t-$treekey-$digkey.digest"
+		"$STRESS" -w "$dir/tree-$t-$treekey.blocks" "$TREES/$t"
 	done
 	# text, noise and the rest to different algorithms and cluster sizes
 	cat >"$TREES/hints" <<-'H'
@@ -289,9 +296,8 @@ if [ ${#jobs[@]} -gt 0 ] || [ ${#late[@]} -gt 0 ] || [ ${#trees[@]} -gt 0 ]; the
 	mkdir -p "$TREES"
 	start=$SECONDS
 	# A subshell with a mount namespace of its own: nothing to unmount later.
-	declare -px >"$TMPM.env"
 	declare -p names jobs late trees key_of args_of tier_of need_of mkfs_of \
-		here dir DIGEST treekey digkey >>"$TMPM.env"
+		here dir DIGEST STRESS treekey digkey >"$TMPM.env"
 	declare -f build all_lines say die >>"$TMPM.env"
 	rc=0
 	unshare -m --propagation private bash -c "set -euo pipefail; . '$TMPM.env'; build" || rc=$?
@@ -332,7 +338,7 @@ find "$dir" -maxdepth 1 -type f -mtime +7 -name '*-*.*' | while read -r f; do
 	b=${f##*/}
 	b=${b%%.*}
 	grep -qF -- "${b%-????????}" "$TMPM" || grep -qF -- "$b" "$TMPM" || case $b in
-	tree-*-"$treekey-$digkey") ;;
+	tree-*-"$treekey-$digkey" | tree-*-"$treekey") ;;
 	*) rm -f "$f" ;;
 	esac
 done

@@ -3,8 +3,8 @@
 #
 # payload-bad.sh - guest side of tests/images/run-bad.sh: mount damaged images,
 # walk them, and judge what was seen (verdict.awk) against the table.  $T/conf:
-# IMAGES (expected digests), BAD (damaged images, same names as in bad.list),
-# STOCK=1 for the kernel's own driver: a table without verdict.
+# SHARE (damaged images, expected digests), STOCK=1 for the kernel's own driver,
+# which gives a table without verdict.
 . "$T/conf"
 . "$T/guest-lib.sh"
 mkdir -p /mnt/i
@@ -17,10 +17,10 @@ lines() { dmesg | grep -ci erofs; }
 
 one() {
 	opts=
-	devs=$("$T/lo" "$BAD/$name.img") || { why="loop device"; return 1; }
+	devs=$("$T/lo" "$SHARE/$name.img") || { why="loop device"; return 1; }
 	main=$devs
 	if [ "$blobs" != - ]; then
-		b=$("$T/lo" "$IMAGES/$blobs") || { why="loop device"; return 1; }
+		b=$("$T/lo" "$SHARE/$blobs") || { why="loop device"; return 1; }
 		devs="$devs $b"
 		opts=device=$b
 	fi
@@ -37,7 +37,7 @@ one() {
 		timeout 60 "$T/digest" $how /mnt/i >/tmp/got
 		rc=$?
 		[ $rc -le 1 ] || why="$why; digest ended with status $rc"
-		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$IMAGES/$exp" /tmp/got) ||
+		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$SHARE/$exp" /tmp/got) ||
 			why="$why; ${v#*;}"
 		seen=${v%%;*}
 		umount /mnt/i || why="$why; umount failed"

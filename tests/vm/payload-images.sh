@@ -4,7 +4,7 @@
 # payload-images.sh - guest side of tests/images/run-images.sh: mount each image
 # of the manifest, compare its digest with the expected one, unmount; at the end
 # unload the module.  $T/conf says where images are and what to do:
-#   IMAGES   directory with images and expected digests
+#   SHARE    directory with images and expected digests
 #   STOCK    1: the kernel's own driver, results are a table and no verdict
 #   WAYS     how digest reads regular files
 . "$T/conf"
@@ -21,12 +21,12 @@ fi
 now() { cut -d' ' -f1 /proc/uptime | tr -d .; }
 
 one() {
-	devs=$("$T/lo" "$IMAGES/$img" "$off") || { why="loop device"; return 1; }
+	devs=$("$T/lo" "$SHARE/$img" "$off") || { why="loop device"; return 1; }
 	opts=ro
 	main=$devs
 	if [ "$blobs" != - ]; then
 		for b in $(echo "$blobs" | tr , ' '); do
-			b=$("$T/lo" "$IMAGES/$b") || { why="loop device"; return 1; }
+			b=$("$T/lo" "$SHARE/$b") || { why="loop device"; return 1; }
 			devs="$devs $b"
 			opts=$opts,device=$b
 		done
@@ -34,8 +34,8 @@ one() {
 	if err=$(mount -t erofs -o "$opts" "$main" /mnt/i 2>&1); then
 		why=
 		timeout "$LIMIT" "$T/digest" -m "$WAYS" /mnt/i >/tmp/got || why="digest ended with status $?"
-		if ! cmp -s /tmp/got "$IMAGES/$exp"; then
-			why="$why, differs: $(diff "$IMAGES/$exp" /tmp/got | grep '^[-+<>]' |
+		if ! cmp -s /tmp/got "$SHARE/$exp"; then
+			why="$why, differs: $(diff "$SHARE/$exp" /tmp/got | grep '^[-+<>]' |
 				grep -v '^[-+][-+][-+]' | head -n 4 | cut -c1-200 | tr '\n' ';')"
 		fi
 		umount /mnt/i || why="$why, umount ended with status $?"
@@ -47,7 +47,7 @@ one() {
 }
 
 begin=$(now)
-while read -r name img exp blobs off tier; do
+while read -r name img exp blobs off tier _; do
 	t=$(now)
 	if one; then
 		ok "$name"
@@ -61,7 +61,7 @@ echo "all images: $(($(now) - begin)) hundredths of a second"
 [ "$STOCK" != 1 ] || exit 0
 
 # Good images leave no complaint in the log, and no object behind.
-if dmesg | grep -E 'erofs.*(corrupt|error|fail|invalid|unsupported|bogus)' >/tmp/log; then
+if dmesg | grep -E 'erofs \(.*(corrupt|error|fail|invalid|unsupported|bogus)' >/tmp/log; then
 	not_ok quiet-log "$(head -n 1 /tmp/log)"
 else
 	ok quiet-log

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# run-life.sh stress|cycle TARGET - the module under load and in many lives.
+#   stress  pairs of images, eight readers that compare every block, 64 MiB of
+#           memory, caches dropped all the time, some readers killed; then
+#           umount and rmmod.  STRESS_SECONDS (default 120) is the total.
+#   cycle   insmod, mounts (good and refused), rmmod, CYCLES times (default
+#           200); memory must not grow.
+# shellcheck disable=SC2034,SC2154  # variables shared with run-lib.sh
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../scripts/lib.sh"
+[ $# = 2 ] || die "usage: $0 stress|cycle TARGET"
+what=$1 target=$2 stock=0
+. "$here/run-lib.sh"
+
+case $what in
+stress)
+	list="v18-lz4hc-dedupe v15-big-lz4hc-C65536 v19-zstd-C16384-frag v15-ztail-tails
+		v19-metabox-lz4 v18-lzma v19-lz4-C1048576-ztail v19-zstd-48bit-dedupe"
+	# shellcheck disable=SC2086  # a list of words
+	make_images "$work/all" -t 1 $list
+	n=0
+	# in this order, two by two
+	for name in $list; do
+		grep "^$name " "$work/all" >>"$work/payload/manifest" && n=$((n + 1))
+	done
+	[ $n = 8 ] || give_up "only $n of 8 images are there"
+	each=$((${STRESS_SECONDS:-120} / 4))
+	[ $each -gt 0 ] || each=1
+	printf 'JOB=stress\nSECONDS_EACH=%s\n' "$each" >"$work/payload/conf"
+	# A reader that is killed for lack of memory is part of the test.
+	guest "$images" payload-life.sh --mem 768 --timeout $((each * 4 + 400))
+	;;
+cycle)
+	make_images "$work/payload/manifest" -t 3 b-plain b-compact b-allfrag b-metabox b-zstd
+	mkdir "$work/share"
+	cut -d' ' -f2 "$work/payload/manifest" | while read -r f; do cp "$images/$f" "$work/share/"; done
+	poke() {
+		local base
+		base=$(sed -n "s/^$1 \([^ ]*\) .*/\1/p" "$work/payload/manifest")
+		python3 "$TOP/tests/tools/poke.py" "$images/$base" "$work/share/$2" "${@:3}" ||
+			give_up "$2 cannot be made"
+	}
+	poke b-plain r1 sb+12:u8=13
+	poke b-plain r2 'ino(/)+4:u16=0'
+	poke b-allfrag r3 sb+96:u64=0x0000ffffffffffff
+	poke b-metabox r4 sb+112:u64=0x8000000000ffffff
+	poke b-zstd r5 cfg+3:u8=255
+	printf 'JOB=cycle\nCYCLES=%s\nREFUSED="r1 r2 r3 r4 r5"\n' "${CYCLES:-200}" >"$work/payload/conf"
+	guest "$work/share" payload-life.sh --timeout "${TIMEOUT:-900}"
+	;;
+*) die "usage: $0 stress|cycle TARGET" ;;
+esac

@@ -29,7 +29,7 @@ usage() {
 	  -n        without this driver: the peers only
 	  -o DIR    work directory (build/bench)
 	  -r FILE   report (bench/results/<date>-<kernel>.md for dict and tree, else
-	            a file in the work directory)
+	            one in the work directory)
 	E
 	exit 2
 }
@@ -63,7 +63,9 @@ if [ -n "$profile" ]; then
 	gcc -O2 -Wall -shared -fPIC "$BENCH/plugin/profile.c" -o "$work/profile.so"
 fi
 if [ -n "$ours" ]; then
-	cp "$("$TOP/scripts/build-module.sh" "$suite" "$work/module-$rel" FSNAME=xerofs QUIET=1)" "$pay/"
+	ko=$("$TOP/scripts/build-module.sh" "$suite" "$work/module-$rel" FSNAME=xerofs QUIET=1) ||
+		die "the module does not build"
+	cp "$ko" "$pay/"
 fi
 
 # add LABEL TYPE IMAGE TESTS [OPTIONS]: one line of the guest's plan
@@ -207,7 +209,6 @@ section_lowmem() {
 
 section_smp() {
 	local t=par4,seq
-	unit="seconds, wall clock"
 	both dict/4k dict-erofs4k $t
 	both dict/64k dict-erofs64k $t
 	add dict/4k/squashfs squashfs dict-squash4k $t
@@ -219,7 +220,6 @@ section_smp() {
 
 section_classic() {
 	local t=cat
-	unit="seconds, wall clock"
 	add dict/raw/ext4 ext4 dict-ext4 $t
 	both dict/raw dict-erofs $t
 	both dict/4k dict-erofs4k $t
@@ -253,12 +253,14 @@ section_decoder() {
 
 section_uml() {
 	local t=seq,rand4kx,rand128k out=$work/uml kdir d drives=() f
-	unit="seconds, wall clock, User Mode Linux 6.1"
 	kdir=$("$TOP/scripts/build-uml.sh" 6.1 fast)
 	rm -f "$pay"/*.ko
 	for f in drivers/block/brd fs/erofs/erofs; do cp "$kdir/$f.ko" "$pay/"; done
-	[ -z "$ours" ] || cp "$("$TOP/scripts/build-module.sh" uml-6.1-fast "$work/module-uml" \
-		FSNAME=xerofs QUIET=1)" "$pay/"
+	if [ -n "$ours" ]; then
+		ko=$("$TOP/scripts/build-module.sh" uml-6.1-fast "$work/module-uml" FSNAME=xerofs \
+			QUIET=1) || die "the module does not build"
+		cp "$ko" "$pay/"
+	fi
 	both dict/4k dict-erofs4k $t
 	both dict/64k dict-erofs64k $t
 	add dict/4k/squashfs squashfs dict-squash4k $t
@@ -284,24 +286,43 @@ section_uml() {
 
 declare -A known=([quick]=1 [dict]=1 [tree]=1 [sizes]=1 [extra]=1 [lowmem]=1 [decoder]=1 [smp]=1
 	[classic]=1 [uml]=1)
-unit="1e9 guest instructions"
 raws=()
 for s in "$@"; do
 	[ -n "${known[$s]:-}" ] || usage
 done
+
+# write_report FILE UNIT: from what was recorded
+write_report() {
+	mkdir -p "$(dirname "$1")"
+	python3 "$BENCH/report.py" -k "$rel" -u "$2" -o "$1" "${raws[@]}"
+	sed '/^## Raw/,$d' "$1"
+	say "report: $1"
+	raws=()
+}
+# Wall-clock sections have a report of their own.
+counted=()
 for s in "$@"; do
 	say "measuring: $s on $rel ..."
-	"section_$s"
-done
-[ ${#raws[@]} -gt 0 ] || exit 0
-if [ -z "$report" ]; then
-	case " $* " in
-	*" dict "* | *" tree "*) report=$BENCH/results/$(date +%Y-%m-%d)-$rel.md ;;
-	*) report=$work/$1-$rel/report.md ;;
+	case $s in
+	smp | classic | uml)
+		raws=()
+		"section_$s"
+		[ "$s" != uml ] || rel=uml-6.1
+		write_report "${report:-$work/$s-$rel.md}" "seconds, wall clock"
+		;;
+	*)
+		raws=()
+		"section_$s"
+		counted+=("${raws[@]+"${raws[@]}"}")
+		;;
 	esac
-	[ -z "$only$profile" ] || report=$work/$1-$rel/report.md
+done
+[ ${#counted[@]} -gt 0 ] || exit 0
+raws=("${counted[@]}")
+if [ -z "$report" ]; then
+	report=$work/$1-$rel.md
+	case " $* " in
+	*" dict "* | *" tree "*) [ -n "$only$profile" ] || report=$BENCH/results/$(date +%Y-%m-%d)-$rel.md ;;
+	esac
 fi
-mkdir -p "$(dirname "$report")"
-python3 "$BENCH/report.py" -k "$rel" -u "$unit" -o "$report" "${raws[@]}"
-cat "$report"
-say "report: $report"
+write_report "$report" "1e9 guest instructions"

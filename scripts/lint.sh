@@ -121,7 +121,13 @@ check_shellcheck() {
 	need shellcheck
 	# 1090, 1091: sourced files are checked on their own.  2317: functions
 	# called by a computed name.
-	scripts | xargs -r shellcheck -e SC1090,SC1091,SC2317 -f gcc >"$out/shellcheck" 2>&1
+	# What runs in a guest handles names of its own making: no notes on quotes.
+	{
+		scripts | grep -Ev '^(tests/vm/cases|bench)/' |
+			xargs -r shellcheck -e SC1090,SC1091,SC2317 -f gcc
+		scripts | grep -E '^(tests/vm/cases|bench)/' |
+			xargs -r shellcheck -S warning -e SC1090,SC1091,SC2317 -f gcc
+	} >"$out/shellcheck" 2>&1
 	result shellcheck "$out/shellcheck"
 }
 

@@ -405,6 +405,32 @@ static void test_damage(void)
 	memset(blk + 12, 'q', sizeof(blk) - 12);
 	CHECK_EQ(entry_err(4096, 0), -EFSCORRUPTED);
 
+	/* any place in a name of any length, and bytes that only look alike */
+	for (i = 1; i <= 255; i++) {
+		static const u8 bytes[] = { 0, '/', 0x01, 0x2e, 0x30, 0x80, 0xaf, 0xff };
+		u32 at, k;
+
+		nr = 0;
+		memset(s, 'n', sizeof(s));
+		add(s, i);
+		add("zz", 2);
+		build();
+		for (at = 0; at < i; at++) {
+			for (k = 0; k < ARRAY_SIZE(bytes); k++) {
+				struct erofs_dirent_desc d;
+				struct erofs_dblk b = { .p = blk, .len = used, .count = 2 };
+				int err;
+
+				blk[24 + at] = bytes[k];
+				err = erofs_dblk_entry(&b, 0, &d, &fault);
+				if (err != (k < 2 ? -EFSCORRUPTED : 0))
+					CHECK(!"bytes in names");
+			}
+			blk[24 + at] = 'n';
+		}
+		CHECK_EQ(entry_err(used, 0), 0);
+	}
+
 	/* 44: unsorted and duplicate names; the search ends and doesn't lie */
 	nr = 0;
 	for (i = 0; i < 100; i++) {

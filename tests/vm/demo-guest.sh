@@ -48,7 +48,7 @@ mount -t erofs -o ro "$disk" /mnt
 ls -l /mnt
 df -h /mnt
 echo "    a few files:"
-ls -l /mnt/bin | head -n 6
+find /mnt/bin -maxdepth 1 -type f | head -n 5 | xargs ls -l
 compare_meta
 compare
 note "counters of this mount:"

@@ -40,6 +40,7 @@ struct z_erofs_ws {
  * @wait: readers waiting for an idle workspace, exclusively
  * @idle: workspaces of @ws_size, the one used last in front
  * @nr_idle: length of @idle
+ * @pending: being allocated; not in @total, or the shrinker would take them for real
  * @total: idle and busy workspaces of @ws_size; at least 1 while there are users
  * @ws_size: the largest any mount since the first one asked for
  * @users: mounts; protected by z_erofs_pool_mutex
@@ -50,6 +51,7 @@ struct z_erofs_pool {
 	struct list_head idle;
 	unsigned int nr_idle;
 	unsigned int total;
+	unsigned int pending;
 	size_t ws_size;
 	unsigned int users;
 };
@@ -194,8 +196,8 @@ static struct z_erofs_ws *ws_get(struct z_erofs_pool *pool)
 
 	spin_lock(&pool->lock);
 	ws = pool_pop(pool);
-	if (!ws && pool->total < num_online_cpus()) {
-		pool->total++;
+	if (!ws && pool->total + pool->pending < num_online_cpus()) {
+		pool->pending++;
 		size = pool->ws_size;
 	}
 	spin_unlock(&pool->lock);
@@ -208,12 +210,13 @@ static struct z_erofs_ws *ws_get(struct z_erofs_pool *pool)
 		 * filesystem; and waiting is better than pushing hard.
 		 */
 		ws = ws_alloc(size, GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN);
+		spin_lock(&pool->lock);
+		pool->pending--;
+		if (ws && size == pool->ws_size)	/* else the count began anew */
+			pool->total++;
+		spin_unlock(&pool->lock);
 		if (ws)
 			return ws;
-		spin_lock(&pool->lock);
-		if (size == pool->ws_size)	/* else the count began anew */
-			pool->total--;
-		spin_unlock(&pool->lock);
 	}
 
 	wait_event_idle_exclusive(pool->wait, (ws = pool_trypop(pool)));

@@ -7,9 +7,10 @@
 #include <linux/fiemap.h>
 #include <linux/uio.h>
 #include <linux/huge_mm.h>
+#include <linux/sched/signal.h>
 #include "internal.h"
 
-/* extents for direct I/O and seeking; inline data is handed out as a copy */
+/* extents of uncompressed files for direct I/O; inline data is handed out as a copy */
 static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, unsigned int flags,
 			     struct iomap *iomap, struct iomap *srcmap)
 {
@@ -47,9 +48,8 @@ static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, 
 		goto out;
 	}
 	iomap->type = IOMAP_MAPPED;
-	if (map.flags & ~(EROFS_MAP_MAPPED | EROFS_MAP_META)) {
-		/* compressed or in the packed file: only good for SEEK_DATA */
-		iomap->addr = map.pa;
+	if (WARN_ON_ONCE(map.flags & ~(EROFS_MAP_MAPPED | EROFS_MAP_META))) {
+		err = -EINVAL;
 		goto out;
 	}
 	if (map.flags & EROFS_MAP_META) {
@@ -72,6 +72,11 @@ static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, 
 	err = erofs_dev_resolve(sbi, map.device_id, map.pa, map.llen, &dev, &pos);
 	if (err)
 		goto out;
+	/* an extra device may have larger sectors than the primary one */
+	if ((flags & IOMAP_DIRECT) && (pos & (bdev_logical_block_size(dev->bdev) - 1))) {
+		err = -EINVAL;
+		goto out;
+	}
 	iomap->bdev = dev->bdev;
 	iomap->addr = pos;
 	/* whole blocks belong to the file; direct I/O may read to their end */
@@ -93,10 +98,12 @@ static const struct iomap_ops erofs_iomap_ops = {
 	.iomap_end	= erofs_iomap_end,
 };
 
-/* can this file's data go from the device straight to the caller's memory? */
-static bool erofs_can_dio(struct inode *inode)
+bool erofs_can_dio(struct inode *inode)
 {
-	return inode->i_sb->s_bdev && !erofs_layout_compressed(EROFS_I(inode)->d.layout);
+	struct block_device *bdev = inode->i_sb->s_bdev;
+
+	return bdev && !erofs_layout_compressed(EROFS_I(inode)->d.layout) &&
+	       bdev_logical_block_size(bdev) <= EROFS_SB(inode->i_sb)->s.blksz;
 }
 
 static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
@@ -119,25 +126,45 @@ static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return filemap_read(iocb, to, 0);
 }
 
+/* first byte of data, or of a hole, from @pos on */
+static loff_t erofs_seek(struct inode *inode, loff_t pos, bool hole)
+{
+	loff_t size = i_size_read(inode);
+	struct z_erofs_cursor cur;
+	struct erofs_metabuf b;
+	int err;
+
+	if (pos < 0 || pos >= size)
+		return -ENXIO;
+	err = erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid);
+	z_erofs_cursor_init(&cur);
+	while (!err && pos < size) {
+		struct erofs_map map;
+
+		err = erofs_map_blocks(inode, &b, &cur, pos, &map);
+		if (err || !(map.flags & EROFS_MAP_MAPPED) == hole)
+			break;
+		pos = map.la + map.llen;
+		if (fatal_signal_pending(current))
+			err = -EINTR;
+		cond_resched();
+	}
+	erofs_metabuf_put(&b);
+	if (err)
+		return err;
+	if (pos >= size)	/* there is a hole behind the end, and no data */
+		return hole ? size : -ENXIO;
+	return pos;
+}
+
 static loff_t erofs_file_llseek(struct file *file, loff_t offset, int whence)
 {
 	struct inode *inode = file_inode(file);
 
-	switch (whence) {
-	case SEEK_HOLE:
-		inode_lock_shared(inode);
-		offset = iomap_seek_hole(inode, offset, &erofs_iomap_ops);
-		inode_unlock_shared(inode);
-		break;
-	case SEEK_DATA:
-		inode_lock_shared(inode);
-		offset = iomap_seek_data(inode, offset, &erofs_iomap_ops);
-		inode_unlock_shared(inode);
-		break;
-	default:
+	if (whence != SEEK_HOLE && whence != SEEK_DATA)
 		return generic_file_llseek_size(file, offset, whence, inode->i_sb->s_maxbytes,
 						i_size_read(inode));
-	}
+	offset = erofs_seek(inode, offset, whence == SEEK_HOLE);
 	if (offset < 0)
 		return offset;
 	return vfs_setpos(file, offset, inode->i_sb->s_maxbytes);
@@ -177,6 +204,11 @@ int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, 
 		if (err)
 			break;
 		next = map.la + map.llen;
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		cond_resched();
 		if (!(map.flags & EROFS_MAP_MAPPED)) {
 			start = next;
 			continue;
@@ -201,12 +233,7 @@ int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, 
 		err = fiemap_fill_next_extent(fi, map.la, phys, map.llen, flags);
 		if (err)
 			break;
-		if (fatal_signal_pending(current)) {
-			err = -EINTR;
-			break;
-		}
 		start = next;
-		cond_resched();
 	}
 	erofs_metabuf_put(&b);
 	return err == 1 ? 0 : err;

@@ -106,6 +106,8 @@ struct erofs_sb_info {
 	struct inode *metabox;		/* metabox inode or NULL */
 	struct erofs_xattr_prefix *prefixes;
 	struct erofs_stats __percpu *stats;
+	struct workqueue_struct *wq;	/* decodes for this mount */
+	atomic_t inflight;		/* asynchronous requests */
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
@@ -292,10 +294,15 @@ void erofs_data_exit(void);
 extern const struct address_space_operations erofs_aops;
 int erofs_request_init(void);
 void erofs_request_exit(void);
+/* workers of a mount; umount after the last inode is gone, also if mount failed */
+int erofs_request_mount(struct super_block *sb);
+void erofs_request_umount(struct erofs_sb_info *sbi);
 
 /* ---- file.c: open regular files -------------------------------------------------- */
 
 extern const struct file_operations erofs_file_fops;
+/* can this file's data go from the device straight to the caller's memory? */
+bool erofs_can_dio(struct inode *inode);
 int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);
 
 /* ---- zdata.c: encoded extents ----------------------------------------------------- */

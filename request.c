@@ -11,6 +11,8 @@
  * each read it, so no lock order and no state machine ties them together.
  */
 #include <linux/backing-dev.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 #include <linux/sched/signal.h>
 #include "internal.h"
 #include "request.h"
@@ -28,7 +30,6 @@ struct erofs_iob {
 static struct bio_set erofs_bioset;
 /* requests of a page or a few, and of a window */
 static struct kmem_cache *erofs_rq_cachep[2];
-static struct workqueue_struct *erofs_wq;
 
 /* Collects adjacent pieces of one batch into bios */
 struct erofs_io {
@@ -189,7 +190,7 @@ static u32 erofs_dev_align(const struct erofs_device *dev)
 static int erofs_xt_plan_direct(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_io *io,
 				u32 xi)
 {
-	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 from = xt->from, to = erofs_xt_to(rq, xt);
 	u64 pa = xt->pa + (from - xt->la);
 	u64 len = to - from;
 	struct erofs_device *dev;
@@ -260,7 +261,7 @@ static int erofs_xt_plan_encoded(struct erofs_rq *rq, struct erofs_xt *xt, struc
 /* inline tail of an uncompressed file: it is at hand, so copy it at once */
 static int erofs_xt_copy_inline(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_metabuf *b)
 {
-	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 from = xt->from, to = erofs_xt_to(rq, xt);
 	const void *p = erofs_meta_ptr(&b->m, xt->pa + (from - xt->la), to - from);
 
 	if (IS_ERR(p))
@@ -278,7 +279,7 @@ static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_
 	int err;
 
 	xt->flags = 0;
-	if (rq->pos == rq->start && z_erofs_stash_take(rq, xt))
+	if (rq->pos == rq->start && z_erofs_stash_take(rq, xt, 0))
 		return 0;
 
 	err = erofs_map_blocks(rq->inode, b, &rq->cur, rq->pos, &map);
@@ -299,8 +300,7 @@ static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_
 		xt->how = EROFS_XT_ZERO;
 		/* nothing but this extent writes here in a flat file */
 		if (!erofs_layout_compressed(EROFS_I(rq->inode)->d.layout)) {
-			erofs_rq_zero(rq, erofs_xt_from(rq, xt),
-				      erofs_xt_to(rq, xt) - erofs_xt_from(rq, xt));
+			erofs_rq_zero(rq, xt->from, erofs_xt_to(rq, xt) - xt->from);
 			xt->flags |= EROFS_MAP_MAPPED;
 		} else {
 			rq->work_needed = true;
@@ -351,6 +351,7 @@ static void erofs_rq_submit(struct erofs_rq *rq)
 
 		/* from here on a bio that fails may write xt->err at any time */
 		xt->err = 0;
+		xt->from = rq->pos;
 		xerr = err ?: erofs_xt_plan(rq, xt, &io, rq->nr_xt, &b);
 		if (unlikely(err)) {
 			xt->la = rq->pos;
@@ -436,11 +437,10 @@ static void erofs_rq_finish(struct erofs_rq *rq)
 			break;
 		case EROFS_XT_ZERO:
 			if (!(xt->flags & EROFS_MAP_MAPPED))
-				erofs_rq_zero(rq, erofs_xt_from(rq, xt),
-					      erofs_xt_to(rq, xt) - erofs_xt_from(rq, xt));
+				erofs_rq_zero(rq, xt->from, erofs_xt_to(rq, xt) - xt->from);
 			break;
 		case EROFS_XT_STASH:
-			if (xt->buf || z_erofs_stash_take(rq, xt))
+			if (xt->buf || z_erofs_stash_take(rq, xt, xt->lend))
 				z_erofs_stash_copy(rq, xt);
 			else
 				err = erofs_xt_read_now(rq, xt);
@@ -462,8 +462,11 @@ static void erofs_rq_finish(struct erofs_rq *rq)
 	}
 	if (rq->done < dend)
 		return;
-	if (rq->end > rq->size)
-		erofs_rq_zero(rq, rq->size, rq->end - rq->size);
+	if (rq->end > rq->size) {
+		u64 from = max(rq->size, rq->start);
+
+		erofs_rq_zero(rq, from, rq->end - from);
+	}
 	erofs_rq_unlock(rq, rq->end);
 }
 
@@ -494,24 +497,34 @@ static void erofs_rq_run(struct erofs_rq *rq)
 	}
 }
 
+/* the end of an asynchronous request; nothing of the mount is touched afterwards */
+static void erofs_rq_release(struct erofs_rq *rq)
+{
+	struct erofs_sb_info *sbi = rq->sbi;
+
+	erofs_rq_free(rq);
+	if (atomic_dec_and_test(&sbi->inflight))
+		wake_up_var(&sbi->inflight);
+}
+
 static void erofs_rq_work(struct work_struct *work)
 {
 	struct erofs_rq *rq = container_of(work, struct erofs_rq, work);
 
 	erofs_rq_finish(rq);
 	erofs_rq_run(rq);
-	erofs_rq_free(rq);
+	erofs_rq_release(rq);
 }
 
 /* last bio of an asynchronous batch; any context */
 static void erofs_rq_complete(struct erofs_rq *rq)
 {
 	if (READ_ONCE(rq->work_needed)) {
-		queue_work(erofs_wq, &rq->work);
+		queue_work(rq->sbi->wq, &rq->work);
 		return;
 	}
 	erofs_rq_finish(rq);
-	erofs_rq_free(rq);
+	erofs_rq_release(rq);
 }
 
 /*
@@ -674,6 +687,7 @@ static void erofs_readahead(struct readahead_control *rac)
 		return;
 	}
 	rq->sync = false;
+	atomic_inc(&sbi->inflight);
 	erofs_rq_submit(rq);
 	if (atomic_dec_and_test(&rq->pending))
 		erofs_rq_work(&rq->work);	/* all there already: no need to switch context */
@@ -711,6 +725,26 @@ const struct address_space_operations erofs_aops = {
 	.bmap		= erofs_bmap,
 };
 
+/*
+ * Workers wait for metadata and for hidden files of their own mount, so mounts
+ * that are stacked by loop devices must not wait for each other's workers.
+ * Nothing that frees memory depends on a read, hence no rescuer thread.
+ */
+int erofs_request_mount(struct super_block *sb)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(sb);
+
+	sbi->wq = alloc_workqueue(EROFS_FSNAME "/%s", WQ_UNBOUND | WQ_HIGHPRI, 0, sb->s_id);
+	return sbi->wq ? 0 : -ENOMEM;
+}
+
+void erofs_request_umount(struct erofs_sb_info *sbi)
+{
+	wait_var_event(&sbi->inflight, !atomic_read(&sbi->inflight));
+	if (sbi->wq)
+		destroy_workqueue(sbi->wq);
+}
+
 int erofs_request_init(void)
 {
 	int err = -ENOMEM;
@@ -726,15 +760,8 @@ int erofs_request_init(void)
 	if (!erofs_rq_cachep[1])
 		goto out_small;
 	err = bioset_init(&erofs_bioset, 16, offsetof(struct erofs_iob, bio), BIOSET_NEED_BVECS);
-	if (err)
-		goto out_cache;
-	erofs_wq = alloc_workqueue(EROFS_FSNAME "_read",
-				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	if (erofs_wq)
+	if (!err)
 		return 0;
-	err = -ENOMEM;
-	bioset_exit(&erofs_bioset);
-out_cache:
 	kmem_cache_destroy(erofs_rq_cachep[1]);
 out_small:
 	kmem_cache_destroy(erofs_rq_cachep[0]);
@@ -743,7 +770,6 @@ out_small:
 
 void erofs_request_exit(void)
 {
-	destroy_workqueue(erofs_wq);
 	bioset_exit(&erofs_bioset);
 	kmem_cache_destroy(erofs_rq_cachep[1]);
 	kmem_cache_destroy(erofs_rq_cachep[0]);

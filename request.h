@@ -24,6 +24,8 @@ enum {
 /**
  * struct erofs_xt - one extent of a batch
  * @la, @lend: file range of the whole extent; may reach beyond the request at both ends
+ * @from: first byte this request takes from it; everything before is done, and
+ *	perhaps unlocked.  A damaged index may map extents that overlap
  * @pa, @plen, @flags, @alg, @device_id: as in struct erofs_map
  * @how: EROFS_XT_*
  * @skip: bytes between the start of what was read and the first encoded byte
@@ -36,6 +38,7 @@ enum {
 struct erofs_xt {
 	u64 la;
 	u64 lend;
+	u64 from;
 	u64 pa;
 	u64 plen;
 	u64 rpos;
@@ -125,12 +128,7 @@ static inline bool erofs_rq_contig(const struct erofs_rq *rq, u64 from, u64 to)
 	return true;
 }
 
-/* the part of an extent that this request wants */
-static inline u64 erofs_xt_from(const struct erofs_rq *rq, const struct erofs_xt *xt)
-{
-	return max(xt->la, rq->start);
-}
-
+/* end of the part of an extent that this request wants */
 static inline u64 erofs_xt_to(const struct erofs_rq *rq, const struct erofs_xt *xt)
 {
 	return min3(xt->lend, rq->end, rq->size);
@@ -163,8 +161,11 @@ void z_erofs_scratch_put(enum z_erofs_scratch_kind kind, void *p, u8 bits);
 int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align);
 /* bytes have arrived: decode or copy them to their place.  Process context */
 int z_erofs_xt_finish(struct erofs_rq *rq, struct erofs_xt *xt);
-/* does the stash hold the bytes from rq->start on?  Fills @xt and returns true */
-bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt);
+/*
+ * Does the stash hold the bytes from rq->start on?  Fills @xt and returns true.
+ * @lend: where they must end because later extents are planned from there, or 0
+ */
+bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt, u64 lend);
 void z_erofs_stash_copy(struct erofs_rq *rq, struct erofs_xt *xt);
 void z_erofs_stash_free(struct erofs_stash *st);
 

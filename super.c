@@ -404,6 +404,7 @@ static void erofs_sbi_free(struct erofs_sb_info *sbi)
 
 	if (!sbi)
 		return;
+	erofs_request_umount(sbi);
 	for (i = 0; sbi->extra && i < sbi->s.extra_devices; i++)
 		erofs_device_close(&sbi->extra[i]);
 	kvfree(sbi->extra);
@@ -638,6 +639,9 @@ static int erofs_fill_super(struct super_block *sb, struct fs_context *fc)
 		err = -EINVAL;
 		goto fail;
 	}
+	err = erofs_request_mount(sb);
+	if (err)
+		goto fail;
 	err = erofs_pool_init(sb, fc);
 	if (err)
 		goto fail;

@@ -18,6 +18,8 @@
 #include <linux/vmalloc.h>
 #include <linux/hash.h>
 #include <linux/shrinker.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include "internal.h"
 #include "request.h"
 #include "decompressor.h"
@@ -99,7 +101,7 @@ static struct erofs_stash **z_erofs_stash_slot(struct erofs_sb_info *sbi, u64 ni
 	return &sbi->stash[hash_64(nid, ilog2(EROFS_STASH_SLOTS))];
 }
 
-bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt)
+bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt, u64 lend)
 {
 	u64 nid = EROFS_I(rq->inode)->d.nid;
 	struct erofs_stash **slot = z_erofs_stash_slot(rq->sbi, nid);
@@ -110,7 +112,7 @@ bool z_erofs_stash_take(struct erofs_rq *rq, struct erofs_xt *xt)
 	st = xchg(slot, NULL);
 	if (!st)
 		return false;
-	if (st->nid != nid || st->pos != rq->start) {
+	if (st->nid != nid || st->pos != rq->start || (lend && st->pos + st->len != lend)) {
 		if (cmpxchg(slot, NULL, st))
 			kfree(st);
 		return false;
@@ -166,11 +168,17 @@ int z_erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, u32 align)
 {
 	u64 pgend = round_up(xt->lend, PAGE_SIZE);
 	u64 low = max(xt->la, rq->floor);
+	u32 blksz = rq->sbi->s.blksz;
 
-	/* interlaced: the first piece of the output must not touch the input */
+	/*
+	 * Interlaced: the first piece of the output must not touch the input.
+	 * It is the end of a block, or, if the extent is aligned and there are
+	 * several, a whole one.
+	 */
 	if (xt->flags & EROFS_MAP_INTERLACED)
-		low = max(low, round_up(xt->la, rq->sbi->s.blksz));
-	if (xt->la >= rq->start && pgend <= rq->end && pgend - rq->start >= xt->alen &&
+		low = max(low, xt->plen == blksz ? round_up(xt->la, blksz) :
+						   round_down(xt->la, blksz) + blksz);
+	if (xt->la == xt->from && pgend <= rq->end && pgend - rq->start >= xt->alen &&
 	    pgend - xt->alen >= low) {
 		xt->rpos = pgend - xt->alen;
 		xt->how = EROFS_XT_INPLACE;
@@ -205,7 +213,7 @@ static void z_erofs_rq_move(struct erofs_rq *rq, u64 to, u64 from, u64 len)
 static void z_erofs_plain_piece(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src,
 				u64 to, u64 from, u64 len)
 {
-	u64 wend = erofs_xt_to(rq, xt), wstart = erofs_xt_from(rq, xt);
+	u64 wend = erofs_xt_to(rq, xt), wstart = xt->from;
 
 	if (to < wstart) {
 		u64 cut = min(wstart - to, len);
@@ -244,7 +252,7 @@ static int z_erofs_plain(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src
 /* read [xt) from the packed file, whose own pages hold it decoded */
 static int z_erofs_fragment(struct erofs_rq *rq, struct erofs_xt *xt)
 {
-	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 from = xt->from, to = erofs_xt_to(rq, xt);
 	u64 pos = xt->pa + (from - xt->la);
 	struct erofs_metabuf b;
 	int err = 0;
@@ -279,7 +287,7 @@ static int z_erofs_bad(struct erofs_rq *rq, struct erofs_xt *xt, const char *wha
 static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 *src)
 {
 	struct erofs_sb_info *sbi = rq->sbi;
-	u64 from = erofs_xt_from(rq, xt), to = erofs_xt_to(rq, xt);
+	u64 from = xt->from, to = erofs_xt_to(rq, xt);
 	bool left = xt->alg == Z_EROFS_COMPRESSION_LZ4 && sbi->s.lz4_left_aligned;
 	u8 *sscr = NULL, *dscr = NULL, sbits = 0, dbits = 0;
 	enum erofs_stat how = EROFS_STAT_DIRECT;
@@ -303,9 +311,12 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 		dst = erofs_rq_addr(rq, from);
 	} else if (dlen > 1U << Z_EROFS_SCRATCH_MAX_BITS && from == xt->la && !keep) {
 		u32 i = (from - rq->start) >> PAGE_SHIFT;
+		unsigned int nofs;
 
 		vpages = ((to - 1 - rq->start) >> PAGE_SHIFT) - i + 1;
+		nofs = memalloc_nofs_save();
 		vmap = vm_map_ram(rq->pages + i, vpages, NUMA_NO_NODE);
+		memalloc_nofs_restore(nofs);
 		if (!vmap)
 			return -ENOMEM;
 		dst = vmap + offset_in_page(from);

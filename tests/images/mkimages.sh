@@ -124,7 +124,7 @@ if [ "${1:-}" = --one ]; then
 	IFS='|' read -r name _ _ tree _ args <<<"$(grep "^$1|" "$RECIPES")"
 	key=$2 mkfs=$3
 	img=$dir/$name-$key.img
-	src=$TREES/${tree%>*} blobs=- prepend=
+	src=$TREES/${tree%>*} blobs=- prepend= flat=
 	argv=()
 	for a in $args; do
 		case $a in
@@ -134,6 +134,10 @@ if [ "${1:-}" = --one ]; then
 			tar -C "$src" --format=pax --xattrs --xattrs-include='*' --numeric-owner --sort=name \
 				--pax-option=delete=atime,delete=ctime -cf "$img.tar" .
 			src=$img.tar
+			continue
+			;;
+		%FLAT)
+			flat=1
 			continue
 			;;
 		%PREPEND:*)
@@ -172,6 +176,14 @@ if [ "${1:-}" = --one ]; then
 		rm "$img.tmp"
 	else
 		mv "$img.tmp" "$img"
+	fi
+	if [ -n "$flat" ]; then
+		# each device starts at the block after the one before
+		for b in "$img".blob*; do
+			truncate -s %4096 "$img"
+			cat "$b" >>"$img"
+			rm "$b"
+		done
 	fi
 	printf '%s %d ms, %d bytes\n' "$name" $(((end - start) / 1000000)) "$(stat -c %s "$img")" >>"$dir/build.log"
 	exit 0
@@ -296,7 +308,7 @@ if [ ${#jobs[@]} -gt 0 ] || [ ${#late[@]} -gt 0 ] || [ ${#trees[@]} -gt 0 ]; the
 	mkdir -p "$TREES"
 	start=$SECONDS
 	# A subshell with a mount namespace of its own: nothing to unmount later.
-	declare -p names jobs late trees key_of args_of tier_of need_of mkfs_of \
+	declare -p names jobs late trees key_of tree_of args_of tier_of need_of mkfs_of \
 		here dir DIGEST STRESS treekey digkey >"$TMPM.env"
 	declare -f build all_lines say die >>"$TMPM.env"
 	rc=0

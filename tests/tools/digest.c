@@ -782,7 +782,7 @@ static void do_dir(int fd, uint64_t ino, uint64_t parent)
 {
 	struct entry *list = NULL;
 	size_t n = 0, room = 0, i, mid;
-	int dot = 0, dotdot = 0;
+	int dot = 0, dotdot = 0, repeats = 0;
 	struct dirent *d;
 	DIR *dir = fdopendir(fd);
 	long pos;
@@ -818,7 +818,8 @@ static void do_dir(int fd, uint64_t ino, uint64_t parent)
 		list[n].ino = d->d_ino;
 		list[n].type = d->d_type;
 		list[n++].pos = pos;
-		if (n > 4000000) {
+		repeats = n > 1 && !strcmp(d->d_name, list[n - 2].name) ? repeats + 1 : 0;
+		if (n > 4000000 || repeats > 3) {
 			mismatch("endless directory");
 			break;
 		}

@@ -28,7 +28,7 @@ Places (byte positions; paths as in the tree, directories must be uncompressed):
   name(PATH)        first byte of its name there
   prefix            table of long xattr prefixes
   shared(K)         shared xattr with id K
-VALUE may be a number or nid(PATH), blk(PLACE).
+VALUE may be a number, nid(PATH), blk(PLACE), or end[-N], the image's blocks.
 """
 import re
 import struct
@@ -168,6 +168,8 @@ class Image:
         raise SystemExit(f"poke: bad place {text}")
 
     def value(self, text):
+        if text.startswith("end"):
+            return len(self.d) // self.bs + int(text[3:] or "0")
         m = re.fullmatch(r"(nid|blk)\((.*)\)", text)
         if not m:
             return int(text, 0)

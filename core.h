@@ -70,6 +70,9 @@ struct erofs_meta {
 	struct erofs_fault fault;
 };
 
+/* the range isn't in the window, or leaves it */
+const void *erofs_meta_ptr_slow(struct erofs_meta *m, u64 off, u32 need);
+
 /**
  * erofs_meta_ptr() - bytes of a metadata space in place
  * @need: number of contiguous bytes wanted
@@ -78,8 +81,6 @@ struct erofs_meta {
  * the range leaves the space or crosses the window although it may not; other
  * ERR_PTR from the callback.
  */
-const void *erofs_meta_ptr_slow(struct erofs_meta *m, u64 off, u32 need);
-
 static inline const void *erofs_meta_ptr(struct erofs_meta *m, u64 off, u32 need)
 {
 	u64 d = off - m->start;	/* wraps to something huge when off < start */
@@ -101,8 +102,8 @@ int __must_check erofs_meta_read(struct erofs_meta *m, u64 off, void *buf, u32 l
  * struct erofs_super - the decoded superblock
  *
  * All values are in host order and validated as sections 2 to 4 ask for.
- * @blocks: blocks of the primary device; @size: the same in bytes (may be
- *	wrong on purpose; a hint, never a bound for memory)
+ * @blocks: blocks of the primary device (may be wrong on purpose; statistics,
+ *	never a bound for memory)
  * @algs: bit n set = algorithm n may be used by inodes
  * @lz4_left_aligned: LZ4 data is at the start of its cluster (no 0PADDING)
  * @ishare_prefix: index of the fingerprint's long prefix, or -1
@@ -161,7 +162,7 @@ static inline u64 erofs_blk_pos(const struct erofs_super *s, u64 blk)
  * @s: result; on error undefined
  * @f: what was wrong
  *
- * Verifies the checksum when the volume has one and @verify_csum is set.
+ * Verifies the checksum when the volume has one.
  * Compression records are not decoded here, see erofs_super_decode_cfgs().
  *
  * Return: 0, -EINVAL (not ours, unknown incompatible bits: fault.value holds

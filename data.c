@@ -61,6 +61,10 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 	if (check_add_overflow(off, b->off, &pos) || pos > MAX_LFS_FILESIZE)
 		return erofs_fault_set(&m->fault, -EFSCORRUPTED, "position overflow", off, 0);
 	idx = pos >> PAGE_SHIFT;
+	/* behind the end of a file that has shrunk since the mount are zeros, not metadata */
+	if (b->file && unlikely(i_size_read(file_inode(b->file)) <
+				min_t(u64, (u64)(idx + 1) << PAGE_SHIFT, m->size + b->off)))
+		return -EIO;
 	folio = filemap_get_folio(b->mapping, idx);
 	if (IS_ERR(folio) || unlikely(!folio_test_uptodate(folio))) {
 		if (IS_ERR(folio))
@@ -187,9 +191,11 @@ const struct z_erofs_info *z_erofs_inode_info(struct inode *inode, struct erofs_
 {
 	struct erofs_inode *ei = EROFS_I(inode);
 	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
-	struct z_erofs_info *zi = smp_load_acquire(&ei->zi), *old;
+	struct z_erofs_info *zi, *old;
 	int err;
 
+	/* pairs with the cmpxchg() below: the contents are there before the pointer */
+	zi = smp_load_acquire(&ei->zi);
 	if (likely(zi))
 		return zi;
 	zi = kmalloc(sizeof(*zi), GFP_NOFS);

@@ -72,7 +72,7 @@ struct erofs_opts {
 
 /* per-CPU event counters, summed for sysfs */
 enum erofs_stat {
-	EROFS_STAT_INPLACE,	/* clusters decoded in place: input and output share page-cache pages */
+	EROFS_STAT_INPLACE,	/* clusters decoded in place: input and output share pages */
 	EROFS_STAT_DIRECT,	/* decoded straight into the page cache from other memory */
 	EROFS_STAT_BOUNCE,	/* decoded through a bounce copy of input or output */
 	EROFS_STAT_PLAIN,	/* uncompressed clusters copied */
@@ -107,7 +107,7 @@ struct erofs_sb_info {
 	struct erofs_xattr_prefix *prefixes;
 	struct erofs_stats __percpu *stats;
 	struct workqueue_struct *wq;	/* decodes for this mount */
-	atomic_t inflight;		/* asynchronous requests */
+	atomic_t in_flight;		/* asynchronous requests */
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */

@@ -503,8 +503,8 @@ static void erofs_rq_release(struct erofs_rq *rq)
 	struct erofs_sb_info *sbi = rq->sbi;
 
 	erofs_rq_free(rq);
-	if (atomic_dec_and_test(&sbi->inflight))
-		wake_up_var(&sbi->inflight);
+	if (atomic_dec_and_test(&sbi->in_flight))
+		wake_up_var(&sbi->in_flight);
 }
 
 static void erofs_rq_work(struct work_struct *work)
@@ -687,7 +687,7 @@ static void erofs_readahead(struct readahead_control *rac)
 		return;
 	}
 	rq->sync = false;
-	atomic_inc(&sbi->inflight);
+	atomic_inc(&sbi->in_flight);
 	erofs_rq_submit(rq);
 	if (atomic_dec_and_test(&rq->pending))
 		erofs_rq_work(&rq->work);	/* all there already: no need to switch context */
@@ -740,7 +740,7 @@ int erofs_request_mount(struct super_block *sb)
 
 void erofs_request_umount(struct erofs_sb_info *sbi)
 {
-	wait_var_event(&sbi->inflight, !atomic_read(&sbi->inflight));
+	wait_var_event(&sbi->in_flight, !atomic_read(&sbi->in_flight));
 	if (sbi->wq)
 		destroy_workqueue(sbi->wq);
 }

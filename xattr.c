@@ -196,10 +196,8 @@ static const struct xattr_handler erofs_xattr_security_handler = {
 };
 
 const struct xattr_handler *erofs_compat_xattr_const erofs_xattr_handlers[] = {
-#if IS_ENABLED(CONFIG_FS_POSIX_ACL) && defined(HAVE_POSIX_ACL_XATTR_HANDLERS)
-	&posix_acl_access_xattr_handler,
-	&posix_acl_default_xattr_handler,
-#endif
+	erofs_compat_acl_access_handler
+	erofs_compat_acl_default_handler
 	&erofs_xattr_user_handler,
 	&erofs_xattr_trusted_handler,
 	&erofs_xattr_security_handler,

@@ -29,7 +29,7 @@
  * length limit (holes, fragments) are crossed in steps of up to 2047 lclusters
  * by all known writers; even in steps of one this is enough for 512 MiB.
  */
-#define INDEX_STEPS_MAX		(1U << 20)
+#define INDEX_STEPS_MAX		1048576
 
 /* what an index lookup works on */
 struct zlookup {
@@ -513,7 +513,7 @@ static noinline int index_forward(const struct zlookup *q, u64 start, bool limit
 				  u64 *end)
 {
 	const u8 lbits = q->zi->lclusterbits;
-	struct z_erofs_rec r;
+	struct z_erofs_rec r = { };
 	u32 base, steps = 0;
 	int err;
 
@@ -547,7 +547,7 @@ static __always_inline int index_find(const struct zlookup *q, u64 off, struct e
 	u64 l = off >> lbits, start, end = size, blk;
 	bool big, need_cblk = false;
 	u32 base, base2, nblks = 1;
-	struct z_erofs_rec head, r;
+	struct z_erofs_rec head = { }, r = { };
 	int err;
 
 	err = rec_get(q, l, &head, &base);

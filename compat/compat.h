@@ -168,6 +168,15 @@ static inline void inode_set_cached_link(struct inode *inode, char *link, int li
 #endif
 
 /* qualifier of super_block.s_xattr's elements (6.6) */
+/* ACLs are xattrs with handlers up to 6.2, afterwards the VFS asks get_inode_acl() */
+#if IS_ENABLED(CONFIG_FS_POSIX_ACL) && defined(HAVE_POSIX_ACL_XATTR_HANDLERS)
+#define erofs_compat_acl_access_handler	&posix_acl_access_xattr_handler,
+#define erofs_compat_acl_default_handler	&posix_acl_default_xattr_handler,
+#else
+#define erofs_compat_acl_access_handler
+#define erofs_compat_acl_default_handler
+#endif
+
 #ifdef HAVE_CONST_XATTR_HANDLERS
 #define erofs_compat_xattr_const	const
 #else

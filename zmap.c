@@ -546,7 +546,7 @@ static __always_inline int index_find(const struct zlookup *q, u64 off, struct e
 	const u64 size = q->d->size;
 	u64 l = off >> lbits, start, end = size, blk;
 	bool big, need_cblk = false;
-	u32 base, base2, nblks = 1;
+	u32 base = 0, base2, nblks = 1;
 	struct z_erofs_rec head = { }, r = { };
 	int err;
 

@@ -109,6 +109,8 @@ bool erofs_can_dio(struct inode *inode)
 static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	ssize_t n;
 
 	if (!iov_iter_count(to))
 		return 0;
@@ -116,6 +118,12 @@ static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		if (erofs_can_dio(inode)) {
 			u32 mask = bdev_logical_block_size(inode->i_sb->s_bdev) - 1;
 
+			/* who reads until nothing comes ends at any position */
+			if (iocb->ki_pos >= i_size_read(inode))
+				return 0;
+			/* to find out where the data is may take I/O */
+			if (nowait)
+				return -EAGAIN;
 			if ((iocb->ki_pos | iov_iter_count(to) | iov_iter_alignment(to)) & mask)
 				return -EINVAL;
 			return iomap_dio_rw(iocb, to, &erofs_iomap_ops, NULL, 0, NULL, 0);
@@ -123,7 +131,16 @@ static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 		/* decoding needs memory anyway: serve it from the page cache */
 		iocb->ki_flags &= ~IOCB_DIRECT;
 	}
-	return filemap_read(iocb, to, 0);
+	/*
+	 * Readahead may wait and decode, so who must not wait gets what is there
+	 * and asks again from a worker.
+	 */
+	if (nowait)
+		iocb->ki_flags |= IOCB_NOIO;
+	n = filemap_read(iocb, to, 0);
+	if (nowait)
+		iocb->ki_flags &= ~IOCB_NOIO;
+	return n;
 }
 
 /* first byte of data, or of a hole, from @pos on */
@@ -172,7 +189,7 @@ static loff_t erofs_file_llseek(struct file *file, loff_t offset, int whence)
 
 static int erofs_reg_open(struct inode *inode, struct file *file)
 {
-	file->f_mode |= FMODE_CAN_ODIRECT;
+	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
 	return generic_file_open(inode, file);
 }
 

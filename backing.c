@@ -57,11 +57,15 @@ ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *
 /* one page, or what the file has of it, through the file's own read operation */
 static int erofs_backing_read_folio(struct file *unused, struct folio *folio)
 {
-	struct file *file = EROFS_SB(folio->mapping->host->i_sb)->dev.file;
+	struct inode *inode = folio->mapping->host;
+	struct file *file = EROFS_SB(inode->i_sb)->dev.file;
 	size_t size = folio_size(folio);
 	struct bio_vec bv = { .bv_page = folio_page(folio, 0), .bv_len = size };
 	ssize_t n = erofs_backing_read(file, folio_pos(folio), &bv, 1, size);
 
+	/* i_size is from the time of the mount: the file has shrunk since */
+	if (n >= 0 && n < size && folio_pos(folio) + n < i_size_read(inode))
+		n = -EIO;
 	if (n >= 0 && n < size)
 		folio_zero_segment(folio, n, size);
 	folio_end_read(folio, n >= 0);

@@ -100,7 +100,7 @@ class Image:
             return self.at("<Q", 1024 + 128)[0], None
         nid, entry = self.root, None
         for part in path.encode().split(b"/"):
-            if part in (b"", b"."):
+            if not part:
                 continue
             for pos, child, name in self.entries(self.inode(nid)):
                 if name == part:

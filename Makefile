@@ -68,6 +68,11 @@ check:
 fuzz:
 	@bash scripts/fuzz.sh '$(T)' '$(or $(S),60)'
 
+# Damaged images in a kernel with checkers: make torture N=20000 S=1 (first number)
+torture:
+	@bash tests/torture/run.sh -n '$(or $(N),20000)' -s '$(or $(S),$(shell date +%s)000)' \
+		$(if $(TARGET),-t '$(TARGET)')
+
 lint:
 	@bash scripts/lint.sh $(T)
 
@@ -83,4 +88,4 @@ help:
 
 FORCE:
 
-.PHONY: module install uninstall clean test check fuzz lint check-vm demo help FORCE
+.PHONY: module install uninstall clean test check fuzz torture lint check-vm demo help FORCE

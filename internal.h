@@ -88,7 +88,7 @@ struct erofs_stats {
 };
 
 #define EROFS_STASH_SLOTS	16
-#define EROFS_STASH_MAX		(64 * 1024)
+#define EROFS_STASH_MAX		(256 * 1024)
 
 struct erofs_stash;
 
@@ -109,6 +109,8 @@ struct erofs_sb_info {
 	struct workqueue_struct *wq;	/* decodes for this mount */
 	atomic_t in_flight;		/* asynchronous requests */
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
+	struct list_head mounts;	/* ... for the shrinker */
+	bool long_extents;		/* request.c: extents of several 100 KiB are likely */
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
 	u32 meta_streak;		/* ... and how many misses before it followed each other */
@@ -122,6 +124,7 @@ struct erofs_inode {
 	struct erofs_inode_desc d;
 	struct z_erofs_info *zi;	/* set once by z_erofs_inode_info() */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
+	pgoff_t rest_next;		/* page from which on a request will stash; a hint too */
 	struct inode vfs;
 };
 
@@ -309,7 +312,10 @@ int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, 
 
 int z_erofs_init(void);
 void z_erofs_exit(void);
-/* free a mount's stash.  Returns bytes freed */
+/* free a mount's stash.  Any context that may free memory.  Returns entries freed */
 unsigned long z_erofs_stash_drop(struct erofs_sb_info *sbi);
+/* let the shrinker know a mount's stash, and forget it together with the stash */
+void z_erofs_mount_add(struct erofs_sb_info *sbi);
+void z_erofs_mount_del(struct erofs_sb_info *sbi);
 
 #endif /* EROFS_INTERNAL_H */

@@ -27,6 +27,18 @@ struct erofs_iob {
 /* how much larger than the device's the readahead window of encoded files may grow */
 #define EROFS_RA_SCALE	4
 
+/*
+ * A window that begins so far inside an extent is widened to the extent's
+ * start: all that must be decoded anyway, so the next reads may as well have it.
+ */
+#define EROFS_RA_FRONT_MIN	(512 * 1024)
+
+/*
+ * How long a request waits for the one before it to decode their common extent,
+ * before it does that itself: never so long that waiting could be a deadlock
+ */
+#define EROFS_REST_WAIT		max(HZ / 20, 1)
+
 static struct bio_set erofs_bioset;
 /* requests of a page or a few, and of a window */
 static struct kmem_cache *erofs_rq_cachep[2];
@@ -327,6 +339,12 @@ static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_
 	return erofs_xt_plan_direct(rq, xt, io, xi);
 }
 
+/* will this extent leave something in the stash for the request after this one? */
+static bool erofs_xt_has_rest(const struct erofs_rq *rq, const struct erofs_xt *xt)
+{
+	return rq->seq && xt->lend > rq->end && (xt->flags & EROFS_MAP_ENCODED);
+}
+
 /* map the next batch of extents and start their I/O */
 static void erofs_rq_submit(struct erofs_rq *rq)
 {
@@ -362,6 +380,8 @@ static void erofs_rq_submit(struct erofs_rq *rq)
 			xt->err = xerr;
 			rq->work_needed = true;
 		}
+		if (erofs_xt_has_rest(rq, xt))
+			WRITE_ONCE(EROFS_I(rq->inode)->rest_next, rq->end >> PAGE_SHIFT);
 		rq->produced += erofs_xt_to(rq, xt) - min(xt->la, rq->pos);
 		rq->pos = min(xt->lend, dend);
 		rq->nr_xt++;
@@ -421,43 +441,86 @@ static int erofs_xt_read_now(struct erofs_rq *rq, struct erofs_xt *xt)
 	return err ?: READ_ONCE(xt->err) ?: z_erofs_xt_finish(rq, xt);
 }
 
-/* all I/O of the batch is done: process its extents in file order */
+/* all bytes of an extent have arrived: put them where they belong */
+static void erofs_xt_finish(struct erofs_rq *rq, struct erofs_xt *xt)
+{
+	int err = READ_ONCE(xt->err);
+
+	switch (xt->how) {
+	case EROFS_XT_DIRECT:
+	case EROFS_XT_ERROR:
+		break;
+	case EROFS_XT_ZERO:
+		if (!(xt->flags & EROFS_MAP_MAPPED))
+			erofs_rq_zero(rq, xt->from, erofs_xt_to(rq, xt) - xt->from);
+		break;
+	case EROFS_XT_STASH:
+		if (xt->buf || z_erofs_stash_take(rq, xt, xt->lend))
+			z_erofs_stash_copy(rq, xt);
+		else
+			err = erofs_xt_read_now(rq, xt);
+		break;
+	default:
+		if (!err)
+			err = z_erofs_xt_finish(rq, xt);
+		break;
+	}
+	if (xt->how == EROFS_XT_BOUNCE)
+		z_erofs_scratch_put(Z_EROFS_SCRATCH_IO, xt->buf, xt->bits);
+	if (unlikely(err)) {
+		rq->bad_end = max(rq->bad_end, xt->lend);
+		if (!rq->err)
+			rq->err = err;
+	}
+}
+
+/* the request before this one may be about to fill the stash; not for long */
+static void erofs_rq_await_rest(struct erofs_rq *rq)
+{
+	struct erofs_inode *ei = EROFS_I(rq->inode);
+	pgoff_t idx = rq->start >> PAGE_SHIFT;
+
+	if (READ_ONCE(ei->rest_next) == idx)
+		wait_var_event_timeout(&ei->rest_next, READ_ONCE(ei->rest_next) != idx,
+				       EROFS_REST_WAIT);
+}
+
+/*
+ * All I/O of the batch is done: process its extents in file order.  Only what
+ * the stash doesn't have yet comes last: the request before this one is still
+ * decoding on another processor.  Nothing else is read or written there.
+ */
 static void erofs_rq_finish(struct erofs_rq *rq)
 {
 	u64 dend = min(rq->end, rq->size);
+	struct erofs_xt *late = NULL;
 	u32 i;
 
 	for (i = 0; i < rq->nr_xt; i++) {
 		struct erofs_xt *xt = &rq->xt[i];
-		int err = READ_ONCE(xt->err);
 
-		switch (xt->how) {
-		case EROFS_XT_DIRECT:
-		case EROFS_XT_ERROR:
-			break;
-		case EROFS_XT_ZERO:
-			if (!(xt->flags & EROFS_MAP_MAPPED))
-				erofs_rq_zero(rq, xt->from, erofs_xt_to(rq, xt) - xt->from);
-			break;
-		case EROFS_XT_STASH:
-			if (xt->buf || z_erofs_stash_take(rq, xt, xt->lend))
-				z_erofs_stash_copy(rq, xt);
-			else
-				err = erofs_xt_read_now(rq, xt);
-			break;
-		default:
-			if (!err)
-				err = z_erofs_xt_finish(rq, xt);
-			break;
-		}
-		if (xt->how == EROFS_XT_BOUNCE)
-			z_erofs_scratch_put(Z_EROFS_SCRATCH_IO, xt->buf, xt->bits);
-		if (unlikely(err)) {
-			rq->bad_end = max(rq->bad_end, xt->lend);
-			if (!rq->err)
-				rq->err = err;
+		if (xt->how == EROFS_XT_STASH && !xt->buf && rq->nr_xt > 1 &&
+		    !z_erofs_stash_take(rq, xt, xt->lend))
+			late = xt;
+		else
+			erofs_xt_finish(rq, xt);
+		if (erofs_xt_has_rest(rq, xt)) {
+			struct erofs_inode *ei = EROFS_I(rq->inode);
+
+			/* done, or failed; after the last unlock the inode may go */
+			if (READ_ONCE(ei->rest_next) == rq->end >> PAGE_SHIFT) {
+				WRITE_ONCE(ei->rest_next, 0);
+				wake_up_var(&ei->rest_next);
+			}
 		}
 		rq->done = min(xt->lend, dend);
+		if (!late)
+			erofs_rq_unlock(rq, rq->done);
+	}
+	if (unlikely(late)) {
+		erofs_rq_await_rest(rq);
+		/* damage behind it fails all these folios; they are read again one by one */
+		erofs_xt_finish(rq, late);
 		erofs_rq_unlock(rq, rq->done);
 	}
 	if (rq->done < dend)
@@ -599,8 +662,8 @@ static int erofs_read_folio(struct file *file, struct folio *folio)
 
 /*
  * A window that ends inside an extent: the rest of the extent is decoded by
- * this request anyway, so widen the window to its end if the rest is large;
- * a small rest goes to the stash.  Hidden files (packed, metabox) have no
+ * this request anyway.  It goes to the stash; if it is too large for that, the
+ * window is widened to its end.  Hidden files (packed, metabox) have no
  * sequence to continue; they are widened to whole extents at both ends.
  */
 static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidden)
@@ -617,7 +680,7 @@ static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidd
 		return;
 	z_erofs_cursor_init(&cur);
 	if (!erofs_map_blocks(inode, &b, &cur, start, &map) && (map.flags & EROFS_MAP_ENCODED) &&
-	    map.la < start && (hidden || start - map.la > EROFS_STASH_MAX * 4))
+	    map.la < start && (hidden || start - map.la > EROFS_RA_FRONT_MIN))
 		nstart = round_down(map.la, PAGE_SIZE);
 	if (seq && start && rac->ra && is_power_of_2(rac->ra->ra_pages)) {
 		/* windows that begin aligned are made of few large folios */
@@ -630,7 +693,7 @@ static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidd
 	    !erofs_map_blocks(inode, &b, &cur, nend - 1, &map) && (map.flags & EROFS_MAP_ENCODED)) {
 		u64 lend = map.la + map.llen;
 
-		if (lend - nend > (hidden ? 0 : EROFS_STASH_MAX / 2))
+		if (lend - nend > (hidden ? 0 : EROFS_STASH_MAX))
 			nend = lend == size || hidden ? round_up(lend, PAGE_SIZE) :
 							round_down(lend, PAGE_SIZE);
 	}
@@ -652,7 +715,7 @@ static void erofs_readahead(struct readahead_control *rac)
 
 	if (erofs_layout_compressed(ei->d.layout) &&
 	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED) &&
-	    (seq || hidden || readahead_count(rac) >= 16)) {
+	    (seq || hidden || sbi->long_extents || readahead_count(rac) >= 16)) {
 		z_erofs_ra_expand(rac, seq, hidden);
 		/*
 		 * Encoded data fills a window with a fraction of the I/O, so a
@@ -734,15 +797,24 @@ int erofs_request_mount(struct super_block *sb)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
 
+	/* worth a look at the extent even for a read of one page */
+	sbi->long_extents = sbi->s.algs & ~BIT(Z_EROFS_COMPRESSION_LZ4) ||
+			    (u64)sbi->s.lz4_max_pclusterblks * sbi->s.blksz >=
+			    EROFS_RA_FRONT_MIN / 2;
 	sbi->wq = alloc_workqueue(EROFS_FSNAME "/%s", WQ_UNBOUND | WQ_HIGHPRI, 0, sb->s_id);
-	return sbi->wq ? 0 : -ENOMEM;
+	if (!sbi->wq)
+		return -ENOMEM;
+	z_erofs_mount_add(sbi);
+	return 0;
 }
 
 void erofs_request_umount(struct erofs_sb_info *sbi)
 {
 	wait_var_event(&sbi->in_flight, !atomic_read(&sbi->in_flight));
-	if (sbi->wq)
-		destroy_workqueue(sbi->wq);
+	if (!sbi->wq)
+		return;
+	destroy_workqueue(sbi->wq);
+	z_erofs_mount_del(sbi);
 }
 
 int erofs_request_init(void)

@@ -781,6 +781,7 @@ static struct inode *erofs_alloc_inode(struct super_block *sb)
 		return NULL;
 	ei->zi = NULL;
 	ei->ra_next = 0;
+	ei->rest_next = 0;
 	return &ei->vfs;
 }
 

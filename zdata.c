@@ -149,17 +149,37 @@ static void z_erofs_stash_put(struct erofs_rq *rq, const void *data, u32 len)
 
 unsigned long z_erofs_stash_drop(struct erofs_sb_info *sbi)
 {
-	unsigned long bytes = 0;
+	unsigned long n = 0;
 	int i;
 
 	for (i = 0; i < EROFS_STASH_SLOTS; i++) {
-		struct erofs_stash *st = xchg(&sbi->stash[i], NULL);
+		struct erofs_stash *st;
 
-		if (st)
-			bytes += sizeof(*st) + st->len;
+		if (!READ_ONCE(sbi->stash[i]))
+			continue;
+		st = xchg(&sbi->stash[i], NULL);
+		n += !!st;
 		kfree(st);
 	}
-	return bytes;
+	return n;
+}
+
+static LIST_HEAD(z_erofs_mounts);
+static DEFINE_SPINLOCK(z_erofs_mounts_lock);
+
+void z_erofs_mount_add(struct erofs_sb_info *sbi)
+{
+	spin_lock(&z_erofs_mounts_lock);
+	list_add(&sbi->mounts, &z_erofs_mounts);
+	spin_unlock(&z_erofs_mounts_lock);
+}
+
+void z_erofs_mount_del(struct erofs_sb_info *sbi)
+{
+	spin_lock(&z_erofs_mounts_lock);
+	list_del(&sbi->mounts);
+	spin_unlock(&z_erofs_mounts_lock);
+	z_erofs_stash_drop(sbi);
 }
 
 /* ---- planning --------------------------------------------------------------- */
@@ -440,22 +460,33 @@ out:
 
 static struct shrinker *z_erofs_shrinker;
 
-/* objects are scratch buffers and idle decoders */
+/* objects are scratch buffers, stash entries and idle decoders */
 static unsigned long z_erofs_shrink_count(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long n = z_erofs_pool_count();
+	struct erofs_sb_info *sbi;
 	int cpu, i;
 
 	for_each_possible_cpu(cpu)
 		for (i = 0; i < Z_EROFS_SCRATCH_NR; i++)
 			n += !!READ_ONCE(*per_cpu_ptr(&z_erofs_scratch[i], cpu));
+	spin_lock(&z_erofs_mounts_lock);
+	list_for_each_entry(sbi, &z_erofs_mounts, mounts)
+		for (i = 0; i < EROFS_STASH_SLOTS; i++)
+			n += !!READ_ONCE(sbi->stash[i]);
+	spin_unlock(&z_erofs_mounts_lock);
 	return n ?: SHRINK_EMPTY;
 }
 
 static unsigned long z_erofs_shrink_scan(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long n = z_erofs_scratch_drop();
+	struct erofs_sb_info *sbi;
 
+	spin_lock(&z_erofs_mounts_lock);
+	list_for_each_entry(sbi, &z_erofs_mounts, mounts)
+		n += z_erofs_stash_drop(sbi);
+	spin_unlock(&z_erofs_mounts_lock);
 	n += z_erofs_pool_shrink(sc->nr_to_scan);
 	return n ?: SHRINK_STOP;
 }

@@ -56,6 +56,13 @@ guest() {
 		run+=(--file "$ko=erofs.ko")
 	fi
 	if [ -n "$uml_flavour" ]; then
+		# The guest covers these with file systems of its own.
+		case $share in
+		/tmp/* | /mnt/* | /run/*)
+			run+=(--file "$share=share")
+			share=\$T/share
+			;;
+		esac
 		echo "SHARE=$share" >>"$work/payload/conf"
 		if [ "$stock" = 1 ]; then
 			t=$("$TOP/scripts/build-uml.sh" "$uml_version" "$uml_flavour")

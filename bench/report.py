@@ -93,11 +93,12 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("-k", default="?", help="kernel release")
     p.add_argument("-o", required=True, help="report to write")
+    p.add_argument("-d", default="?", help="version of the driver")
     p.add_argument("-u", default="1e9 guest instructions", help="unit")
     p.add_argument("raw", nargs="+")
     a = p.parse_args()
     times, growth, memory, counters, sizes = read(a.raw)
-    out = [f"# Measured on Linux {a.k}\n", f"Unit: {a.u}. Smaller is better."]
+    out = [f"# Measured on Linux {a.k}\n", f"Driver: {a.d}. Unit: {a.u}. Smaller is better."]
     if max(len(v) for v in times.values()) > 1:
         out.append("Median of the rounds (best round); quotients: median of the rounds (best by best).")
     out.append("")

@@ -294,11 +294,12 @@ done
 # write_report FILE UNIT: from what was recorded
 write_report() {
 	mkdir -p "$(dirname "$1")"
-	python3 "$BENCH/report.py" -k "$rel" -u "$2" -o "$1" "${raws[@]}"
+	python3 "$BENCH/report.py" -k "$rel" -u "$2" -d "$driver" -o "$1" "${raws[@]}"
 	sed '/^## Raw/,$d' "$1"
 	say "report: $1"
 	raws=()
 }
+driver=$(git -C "$TOP" describe --always --dirty --tags 2>/dev/null || echo unknown)
 # Wall-clock sections have a report of their own.
 counted=()
 for s in "$@"; do

@@ -5,6 +5,7 @@
  */
 #include <linux/sched/signal.h>
 #include "internal.h"
+#include "trace.h"
 
 /* pages read at once when metadata misses are sequential, or from hidden files */
 #define EROFS_META_RA_PAGES	8
@@ -234,6 +235,7 @@ int erofs_map_blocks(struct inode *inode, struct erofs_metabuf *b, struct z_erof
 	} else {
 		err = erofs_map_flat(s, &ei->d, &b->m, off, map);
 	}
+	trace_erofs_map_extent(inode, off, map, err);
 	if (unlikely(err))
 		erofs_fault_report(inode->i_sb, true, ei->d.nid, err, &b->m.fault);
 	return err;

@@ -8,17 +8,16 @@
  */
 #include "internal.h"
 
-/* pages that one listing reads at once, in the usual readahead window at most */
-#define EROFS_DIR_RA_PAGES	16
-
+/* a listing reads dir_ra_bytes at once, in the usual readahead window at most */
 static void erofs_dir_readahead(struct file *file, struct inode *dir, pgoff_t index)
 {
 	struct file_ra_state *ra = &file->f_ra;
 	pgoff_t last = (i_size_read(dir) - 1) >> PAGE_SHIFT;
+	pgoff_t nr = READ_ONCE(EROFS_SB(dir->i_sb)->dir_ra_bytes) >> PAGE_SHIFT;
 
-	if (last && !ra_has_index(ra, index)) {
+	if (last && nr && !ra_has_index(ra, index)) {
 		page_cache_sync_readahead(dir->i_mapping, ra, file, index,
-					  min_t(pgoff_t, last - index + 1, EROFS_DIR_RA_PAGES));
+					  min(last - index + 1, nr));
 		ra->prev_pos = (loff_t)index << PAGE_SHIFT;
 	}
 }

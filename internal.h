@@ -83,9 +83,18 @@ enum erofs_stat {
 	EROFS_STAT_NR
 };
 
+/* decoding times: bucket i has those below 2^i us that no lower one has; the last, all others */
+#define EROFS_LATENCY_NR	20
+
 struct erofs_stats {
 	u64 v[EROFS_STAT_NR];
+	u64 latency[EROFS_LATENCY_NR];
 };
+
+/* who decodes; the values are those of the kernel's own driver */
+enum { EROFS_SYNC_AUTO, EROFS_SYNC_ALWAYS, EROFS_SYNC_NEVER, EROFS_SYNC_NR };
+
+#define EROFS_DIR_RA_BYTES	(64 * 1024)
 
 #define EROFS_STASH_SLOTS	16
 #define EROFS_STASH_MAX		(256 * 1024)
@@ -114,6 +123,8 @@ struct erofs_sb_info {
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
 	u32 meta_streak;		/* ... and how many misses before it followed each other */
+	u8 sync_decompress;		/* EROFS_SYNC_*, set through sysfs */
+	u32 dir_ra_bytes;		/* read ahead in a directory, set through sysfs */
 	struct kobject kobj;
 	struct completion kobj_gone;
 	bool kobj_added;
@@ -141,6 +152,14 @@ static inline struct erofs_inode *EROFS_I(const struct inode *inode)
 static inline void erofs_stat_add(struct erofs_sb_info *sbi, enum erofs_stat i, u64 n)
 {
 	this_cpu_add(sbi->stats->v[i], n);
+}
+
+static inline void erofs_latency_add(struct erofs_sb_info *sbi, u64 ns)
+{
+	/* clocks of different processors may disagree a little */
+	u64 us = (s64)ns > 0 ? div_u64(ns, NSEC_PER_USEC) : 0;
+
+	this_cpu_inc(sbi->stats->latency[min(fls64(us), EROFS_LATENCY_NR - 1)]);
 }
 
 /* ---- super.c ---------------------------------------------------------------- */

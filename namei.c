@@ -5,6 +5,7 @@
  */
 #include <linux/exportfs.h>
 #include "internal.h"
+#include "trace.h"
 
 /* a directory that is searched */
 struct erofs_dirsearch {
@@ -82,13 +83,14 @@ int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype)
 static struct dentry *erofs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
 {
 	struct inode *inode = NULL;
-	u64 nid;
+	u64 nid = 0;
 	u8 ftype;
 	int err;
 
 	if (dentry->d_name.len > EROFS_NAME_LEN)
 		return ERR_PTR(-ENAMETOOLONG);
 	err = erofs_namei(dir, &dentry->d_name, &nid, &ftype);
+	trace_erofs_lookup(dir, dentry->d_name.name, nid, err);
 	if (!err)
 		inode = erofs_iget(dir->i_sb, nid);
 	else if (err != -ENOENT)

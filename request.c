@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include "internal.h"
 #include "request.h"
+#include "trace.h"
 
 struct erofs_iob {
 	struct erofs_rq *rq;
@@ -23,6 +24,9 @@ struct erofs_iob {
 	u32 last;
 	struct bio bio;		/* last: front padding of the bio set */
 };
+
+/* readahead windows of up to so many pages are decoded by the reader */
+#define EROFS_SYNC_PAGES	16
 
 /* how much larger than the device's the readahead window of encoded files may grow */
 #define EROFS_RA_SCALE	4
@@ -127,6 +131,8 @@ static void erofs_io_submit(struct erofs_io *io)
 	if (!bio)
 		return;
 	io->bio = NULL;
+	trace_erofs_submit(io->rq, io->dev, bio->bi_iter.bi_sector << SECTOR_SHIFT,
+			   bio->bi_iter.bi_size);
 	if (io->dev->bdev)
 		submit_bio(bio);
 	else
@@ -712,6 +718,7 @@ static void erofs_readahead(struct readahead_control *rac)
 	struct folio *folio;
 	struct erofs_rq *rq;
 	u32 i, max;
+	u8 how;
 
 	if (erofs_layout_compressed(ei->d.layout) &&
 	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED) &&
@@ -743,8 +750,13 @@ static void erofs_readahead(struct readahead_control *rac)
 	erofs_rq_start(rq, rq->start);
 	rq->ra = true;
 	rq->seq = seq && !hidden && sbi->opts.cache != EROFS_CACHE_DISABLED;
-	/* somebody waits for a small window, and for hidden files always */
-	if (hidden || rq->nr_pages <= 16) {
+	/*
+	 * Somebody waits for a small window, and for hidden files always: a
+	 * worker that decodes may need them.
+	 */
+	how = READ_ONCE(sbi->sync_decompress);
+	if (hidden || how == EROFS_SYNC_ALWAYS ||
+	    (how == EROFS_SYNC_AUTO && rq->nr_pages <= EROFS_SYNC_PAGES)) {
 		erofs_rq_run(rq);
 		erofs_rq_free(rq);
 		return;
@@ -752,7 +764,11 @@ static void erofs_readahead(struct readahead_control *rac)
 	rq->sync = false;
 	atomic_inc(&sbi->in_flight);
 	erofs_rq_submit(rq);
-	if (atomic_dec_and_test(&rq->pending))
+	if (!atomic_dec_and_test(&rq->pending))
+		return;
+	if (how == EROFS_SYNC_NEVER)
+		erofs_rq_complete(rq);
+	else
 		erofs_rq_work(&rq->work);	/* all there already: no need to switch context */
 }
 

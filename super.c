@@ -18,6 +18,8 @@
 #include <linux/posix_acl.h>
 #include "internal.h"
 #include "decompressor.h"
+#define CREATE_TRACE_POINTS
+#include "trace.h"
 
 struct kmem_cache *erofs_inode_cachep;
 
@@ -394,6 +396,7 @@ static struct erofs_sb_info *erofs_sbi_alloc(void)
 		kfree(sbi);
 		return NULL;
 	}
+	sbi->dir_ra_bytes = EROFS_DIR_RA_BYTES;
 	ratelimit_state_init(&sbi->ratelimit, 5 * HZ, 5);
 	return sbi;
 }

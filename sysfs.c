@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * sysfs.c - /sys/fs/<type>/features, and one directory per mount with its
- * counters and the switch that empties its stash.
+ * counters, the times that decoding took, and switches.
  */
 #include <linux/sysfs.h>
 #include "internal.h"
@@ -63,16 +63,29 @@ static const struct attribute_group erofs_feature_group = {
 
 /* ---- one mount ------------------------------------------------------------------------ */
 
-/* @stat: which counter, or EROFS_STAT_NR for drop_caches */
+/* @stat: for counters, which one */
 struct erofs_attr {
 	struct attribute attr;
-	unsigned int stat;
+	enum erofs_stat stat;
+	ssize_t (*show)(struct erofs_sb_info *sbi, const struct erofs_attr *a, char *buf);
+	int (*store)(struct erofs_sb_info *sbi, unsigned int val);
 };
+
+static ssize_t counter_show(struct erofs_sb_info *sbi, const struct erofs_attr *a, char *buf)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(sbi->stats, cpu)->v[a->stat]);
+	return sysfs_emit(buf, "%llu\n", sum);
+}
 
 #define EROFS_COUNTER(_name, _stat) \
 static struct erofs_attr erofs_attr_##_name = { \
 	.attr = { .name = #_name, .mode = 0444 }, \
 	.stat = _stat, \
+	.show = counter_show, \
 }
 
 EROFS_COUNTER(inplace, EROFS_STAT_INPLACE);
@@ -84,9 +97,78 @@ EROFS_COUNTER(bytes_read, EROFS_STAT_BYTES_READ);
 EROFS_COUNTER(bytes_out, EROFS_STAT_BYTES_OUT);
 EROFS_COUNTER(errors, EROFS_STAT_ERRORS);
 
+/* a line for each bucket: microseconds that its times are below, and how many there were */
+static ssize_t decode_latency_show(struct erofs_sb_info *sbi, const struct erofs_attr *a,
+				   char *buf)
+{
+	int i, cpu, at = 0;
+
+	for (i = 0; i < EROFS_LATENCY_NR; i++) {
+		u64 sum = 0;
+
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(sbi->stats, cpu)->latency[i]);
+		if (i < EROFS_LATENCY_NR - 1)
+			at += sysfs_emit_at(buf, at, "%u %llu\n", 1U << i, sum);
+		else
+			at += sysfs_emit_at(buf, at, "inf %llu\n", sum);
+	}
+	return at;
+}
+
+static struct erofs_attr erofs_attr_decode_latency = {
+	.attr = { .name = "decode_latency", .mode = 0444 },
+	.show = decode_latency_show,
+};
+
+static int drop_caches_store(struct erofs_sb_info *sbi, unsigned int val)
+{
+	if (val < 1 || val > 3)
+		return -EINVAL;
+	z_erofs_stash_drop(sbi);
+	return 0;
+}
+
 static struct erofs_attr erofs_attr_drop_caches = {
 	.attr = { .name = "drop_caches", .mode = 0200 },
-	.stat = EROFS_STAT_NR,
+	.store = drop_caches_store,
+};
+
+static ssize_t sync_decompress_show(struct erofs_sb_info *sbi, const struct erofs_attr *a,
+				    char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(sbi->sync_decompress));
+}
+
+static int sync_decompress_store(struct erofs_sb_info *sbi, unsigned int val)
+{
+	if (val >= EROFS_SYNC_NR)
+		return -EINVAL;
+	WRITE_ONCE(sbi->sync_decompress, val);
+	return 0;
+}
+
+static struct erofs_attr erofs_attr_sync_decompress = {
+	.attr = { .name = "sync_decompress", .mode = 0644 },
+	.show = sync_decompress_show,
+	.store = sync_decompress_store,
+};
+
+static ssize_t dir_ra_bytes_show(struct erofs_sb_info *sbi, const struct erofs_attr *a, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(sbi->dir_ra_bytes));
+}
+
+static int dir_ra_bytes_store(struct erofs_sb_info *sbi, unsigned int val)
+{
+	WRITE_ONCE(sbi->dir_ra_bytes, val);
+	return 0;
+}
+
+static struct erofs_attr erofs_attr_dir_ra_bytes = {
+	.attr = { .name = "dir_ra_bytes", .mode = 0644 },
+	.show = dir_ra_bytes_show,
+	.store = dir_ra_bytes_store,
 };
 
 static struct attribute *erofs_sb_attrs[] = {
@@ -98,42 +180,36 @@ static struct attribute *erofs_sb_attrs[] = {
 	&erofs_attr_bytes_read.attr,
 	&erofs_attr_bytes_out.attr,
 	&erofs_attr_errors.attr,
+	&erofs_attr_decode_latency.attr,
 	&erofs_attr_drop_caches.attr,
+	&erofs_attr_sync_decompress.attr,
+	&erofs_attr_dir_ra_bytes.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(erofs_sb);
 
 static ssize_t erofs_attr_show(struct kobject *kobj, struct attribute *attr, char *buf)
 {
-	struct erofs_sb_info *sbi = container_of(kobj, struct erofs_sb_info, kobj);
-	unsigned int stat = container_of(attr, struct erofs_attr, attr)->stat;
-	u64 sum = 0;
-	int cpu;
+	const struct erofs_attr *a = container_of(attr, struct erofs_attr, attr);
 
-	if (stat >= EROFS_STAT_NR)
+	if (!a->show)
 		return -EPERM;
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(sbi->stats, cpu)->v[stat]);
-	return sysfs_emit(buf, "%llu\n", sum);
+	return a->show(container_of(kobj, struct erofs_sb_info, kobj), a, buf);
 }
 
 static ssize_t erofs_attr_store(struct kobject *kobj, struct attribute *attr, const char *buf,
 				size_t len)
 {
-	struct erofs_sb_info *sbi = container_of(kobj, struct erofs_sb_info, kobj);
-	unsigned int stat = container_of(attr, struct erofs_attr, attr)->stat;
+	const struct erofs_attr *a = container_of(attr, struct erofs_attr, attr);
 	unsigned int val;
 	int err;
 
-	if (stat != EROFS_STAT_NR)
+	if (!a->store)
 		return -EPERM;
 	err = kstrtouint(buf, 0, &val);
-	if (err)
-		return err;
-	if (val < 1 || val > 3)
-		return -EINVAL;
-	z_erofs_stash_drop(sbi);
-	return len;
+	if (!err)
+		err = a->store(container_of(kobj, struct erofs_sb_info, kobj), val);
+	return err ?: len;
 }
 
 static void erofs_sb_release(struct kobject *kobj)

@@ -18,11 +18,13 @@
 #include <linux/vmalloc.h>
 #include <linux/hash.h>
 #include <linux/shrinker.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include "internal.h"
 #include "request.h"
 #include "decompressor.h"
+#include "trace.h"
 
 /* ---- scratch memory: a few buffers per CPU that outlive a request ---------- */
 
@@ -317,6 +319,7 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 	u32 vpages = 0;
 	bool partial, keep;
 	u32 dlen, pad;
+	u64 ns;
 	u8 *dst;
 	int err;
 
@@ -399,7 +402,11 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 			goto out;
 		}
 	}
+	ns = local_clock();
 	err = z_erofs_decode(xt->alg, &sbi->dec, src + pad, srclen - pad, dst, dlen, partial);
+	ns = local_clock() - ns;
+	erofs_latency_add(sbi, ns);
+	trace_erofs_decode(rq, xt, dlen, how, ns, err);
 	if (err) {
 		if (err == -EFSCORRUPTED)
 			z_erofs_bad(rq, xt, "cluster does not decode");

@@ -195,6 +195,13 @@ static inline void inode_set_cached_link(struct inode *inode, char *link, int li
 #define FILEID_INO64_GEN_PARENT		0x82
 #endif
 
+/* in TP_fast_assign(): the source is known from __string() (6.10) */
+#ifdef HAVE_ASSIGN_STR_ONE_ARG
+#define erofs_compat_assign_str(dst, src)	__assign_str(dst)
+#else
+#define erofs_compat_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
 /* ---- memory ------------------------------------------------------------------ */
 
 #ifndef HAVE_ALLOC_PAGES_BULK		/* 6.14 */

@@ -763,6 +763,10 @@ static int same_one(const char *path, const struct stat *st, int type, struct FT
 	snprintf(other, sizeof(other), "%s%s", same_dir, path + handle_root);
 	fd = open(path, O_RDONLY);
 	fd2 = open(other, O_RDONLY);
+	if (fd < 0 || fd2 < 0) {
+		bad("same", "open %s: %m", other);
+		return 1;
+	}
 	do {
 		n = read(fd, a, sizeof(a));
 		m = read(fd2, b, sizeof(b));

@@ -114,8 +114,8 @@ boot() {
 		size=$(stat -c %s "$log")
 		if [ "$size" != "$last" ]; then
 			last=$size since=$SECONDS
-		elif [ $((SECONDS - since)) -gt 240 ]; then
-			echo "the guest is silent for 240 s: it hangs"
+		elif [ $((SECONDS - since)) -gt 600 ]; then
+			echo "the guest is silent for 600 s: it hangs"
 			kill_tree "$guest_pid"
 			break
 		fi
@@ -138,6 +138,12 @@ progress() {
 # why the guest failed, in one line
 reason() {
 	local r
+	# a panic shows the whole log, the report that caused it first
+	r=$(grep -aom 1 'BUG: .*\|WARNING: .*\|UBSAN: .*' "$log")
+	if [ -n "$r" ]; then
+		printf '%s\n' "$r"
+		return
+	fi
 	r=$(tail -n 1 "$tmp/status")
 	r=${r#*: }
 	printf '%s\n' "${r%; log: *}"
@@ -169,7 +175,7 @@ if [ -n "$regress" ]; then
 fi
 
 next=$first end=$((first + count)) begin=$SECONDS boots=0
-while [ "$next" -lt "$end" ] && [ "$boots" -lt 20 ]; do
+while [ "$next" -lt "$end" ] && [ "$boots" -lt 10 ]; do
 	n=$((end - next))
 	[ "$n" -le "$batch" ] || n=$batch
 	echo "-d seeds -s $next -n $n" >"$tmp/args"

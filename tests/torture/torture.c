@@ -935,8 +935,8 @@ static void run_seeds(uint64_t first, uint64_t count)
 		uint8_t *d = damaged(im, seed, 0, &size, NULL);
 		bool loop = !rnd(&r, 3);
 
-		if (seed % 50 == 0 || seed == first)
-			spread_secret(8 << 20);
+		if (seed % 12 == 0 || seed == first)
+			spread_secret(2 << 20);
 		/* whoever looks at the log of a crash has to know where it was */
 		n = snprintf(beat, sizeof(beat), "@%llu\n", (unsigned long long)seed);
 		if (write(1, beat, n) != n)
@@ -1003,7 +1003,7 @@ static void run_images(char **files, int n, int times)
 		x = load(dev, &dsize);
 		if (!d)
 			die(files[i]);
-		spread_secret(8 << 20);
+		spread_secret(2 << 20);
 		snprintf(what_now, sizeof(what_now), "image %s", strrchr(files[i], '/') ?: files[i]);
 		printf("image %s\n", files[i]);
 		fflush(stdout);

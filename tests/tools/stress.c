@@ -204,12 +204,32 @@ static void pread_blocks(int fd, const struct file *f, uint64_t from, uint64_t t
 		check_block(f, i, buf + (i - from) * BLOCK, block_len(f, i));
 }
 
+/* Small files and large ones, each half of the time. */
+static const struct file *choose(uint64_t *seed)
+{
+	size_t lo = 0, hi = nfiles;
+	uint64_t k = h128_rand(seed);
+
+	if (k & 1)
+		return &files[(k >> 1) % nfiles];
+	k = (k >> 1) % nhashes;
+	while (hi - lo > 1) {
+		size_t mid = (lo + hi) / 2;
+
+		if (files[mid].first <= k)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &files[lo];
+}
+
 static void reader(int way, uint64_t seed)
 {
 	static char buf[64 * BLOCK];
 
 	for (;;) {
-		const struct file *f = &files[h128_rand(&seed) % nfiles];
+		const struct file *f = choose(&seed);
 		uint64_t blocks = (f->size + BLOCK - 1) / BLOCK, i, b;
 		int fd, dfd = open(dir, O_RDONLY | O_DIRECTORY);
 

@@ -85,10 +85,9 @@ life() {
 		pick $k
 		d=$(sed -n "${k}p" /tmp/devs)
 		mount -t erofs -o ro "$d" /mnt/a || return 2
-		ls -l /mnt/a >/dev/null
-		for f in /mnt/a/*; do
-			[ ! -f "$f" ] || head -c 5000 "$f" >/dev/null
-		done
+		ls -lR /mnt/a >/dev/null
+		# the fifo among them would wait for a writer
+		cat /mnt/a/text /mnt/a/mixed /mnt/a/tail /mnt/a/victim /mnt/a/dir/* >/dev/null || return 6
 		umount /mnt/a || return 3
 		k=$((k + 1))
 	done

@@ -331,8 +331,14 @@ static int erofs_xt_plan(struct erofs_rq *rq, struct erofs_xt *xt, struct erofs_
 		return 0;
 	}
 	if (map.flags & (EROFS_MAP_ENCODED | EROFS_MAP_PLAIN)) {
-		/* the request before this one is probably just decoding it */
-		if (rq->seq && map.la < rq->start && (map.flags & EROFS_MAP_ENCODED)) {
+		/*
+		 * The request before this one is probably just decoding it.  Not
+		 * if anything went before: in a damaged file the same extent can
+		 * show up behind an error, and what is stashed begins at the first
+		 * page, which is unlocked by then.
+		 */
+		if (rq->seq && xi == 0 && rq->pos == rq->start && map.la < rq->start &&
+		    (map.flags & EROFS_MAP_ENCODED)) {
 			xt->how = EROFS_XT_STASH;
 			xt->buf = NULL;
 			rq->work_needed = true;

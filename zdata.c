@@ -395,6 +395,8 @@ static int z_erofs_decode_xt(struct erofs_rq *rq, struct erofs_xt *xt, const u8 
 	if (!left) {
 		u32 max = min_t(u64, srclen, sbi->s.blksz - (xt->pa & (sbi->s.blksz - 1)));
 
+		while (pad + 8 <= max && !get_unaligned_le64(src + pad))
+			pad += 8;
 		while (pad < max && !src[pad])
 			pad++;
 		if (pad == max) {

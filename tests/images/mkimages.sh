@@ -124,7 +124,7 @@ if [ "${1:-}" = --one ]; then
 	IFS='|' read -r name _ _ tree _ args <<<"$(grep "^$1|" "$RECIPES")"
 	key=$2 mkfs=$3
 	img=$dir/$name-$key.img
-	src=$TREES/${tree%>*} blobs=- prepend= flat=
+	src=$TREES/${tree%>*} blobs=- prepend='' flat=''
 	argv=()
 	for a in $args; do
 		case $a in

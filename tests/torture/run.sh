@@ -52,14 +52,14 @@ seeds=$CACHE/torture/$key
 if [ ! -e "$seeds/.complete" ]; then
 	[ "$(id -u)" = 0 ] || die "root is needed: the tree holds device nodes and trusted xattrs"
 	lock torture
-	rm -rf "$seeds" && mkdir -p "$seeds/work"
+	rm -rf "$seeds" && mkdir -p "$seeds/mnt"
 	# shellcheck disable=SC2016  # expanded by the inner shell
 	unshare -m --propagation private bash -c '
-		mount -t tmpfs -o size=256m,mode=755 seeds "$1/work" || exit 1
-		python3 "$2/mkseeds.py" "$1/work" "${@:3}" || exit 1
-		cp "$1"/work/*.img "$1"/work/*.dev "$1/"' - "$seeds" "$here" "${tools[@]}" >"$out/mkseeds.log" 2>&1 ||
+		mount -t tmpfs -o size=256m,mode=755 seeds "$1/mnt" || exit 1
+		python3 "$2/mkseeds.py" "$1/mnt" "${@:3}" || exit 1
+		cp "$1"/mnt/*.img "$1"/mnt/*.dev "$1/"' - "$seeds" "$here" "${tools[@]}" >"$out/mkseeds.log" 2>&1 ||
 		{ tail -n 5 "$out/mkseeds.log" >&2; die "the seed images could not be made"; }
-	rmdir "$seeds/work"
+	rmdir "$seeds/mnt"
 	touch "$seeds/.complete"
 fi
 

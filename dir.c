@@ -42,6 +42,8 @@ static int erofs_dblk_list(struct inode *dir, struct dir_context *ctx, u64 start
 		if (!dir_emit(ctx, de.name, de.namelen, erofs_nid_to_ino(sbi, de.nid),
 			      fs_ftype_to_dtype(de.ftype)))
 			return 1;
+		/* damage in the next entry must not have this one listed again and again */
+		ctx->pos = start + (i + 1) * sizeof(struct erofs_dirent);
 	}
 	return 0;
 }

@@ -718,7 +718,8 @@ static void write_file(const char *path, const uint8_t *d, size_t size)
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
 	size_t done = 0;
 
-	if (fd < 0 || ftruncate(fd, size))
+	/* undamaged ones are whole sectors, whatever the device's are */
+	if (fd < 0 || ftruncate(fd, size) || ftruncate(fd, strict ? (size + 4095) & ~4095UL : size))
 		die(path);
 	while (done < size) {
 		ssize_t n = pwrite(fd, d + done, size - done, done);
@@ -730,11 +731,14 @@ static void write_file(const char *path, const uint8_t *d, size_t size)
 	close(fd);
 }
 
-static char loop_of[2][32];	/* loop devices of IMG and DEV, attached once */
+/* where an image is mounted from */
+enum { BY_FILE, BY_LOOP, BY_LOOP_4K };
 
-static const char *loop_attach(int which, const char *file)
+static char loop_of[4][32];	/* loop devices of IMG and DEV, attached once; with 4 KiB sectors */
+
+static const char *loop_attach(int which, const char *file, int how)
 {
-	char *name = loop_of[which];
+	char *name = loop_of[which + (how == BY_LOOP_4K ? 2 : 0)];
 	struct loop_config c = { .info.lo_flags = LO_FLAGS_READ_ONLY };
 	int fd;
 
@@ -748,6 +752,7 @@ static const char *loop_attach(int which, const char *file)
 		fd = open(name, O_RDONLY);
 		back = open(file, O_RDONLY);
 		c.fd = back;
+		c.block_size = how == BY_LOOP_4K ? 4096 : 512;
 		if (fd < 0 || back < 0 || ioctl(fd, LOOP_CONFIGURE, &c))
 			die(name);
 		close(ctl);
@@ -765,7 +770,7 @@ static const char *loop_attach(int which, const char *file)
 
 static void loop_detach(void)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		int fd = *loop_of[i] ? open(loop_of[i], O_RDONLY) : -1;
 
 		if (fd >= 0) {
@@ -776,13 +781,13 @@ static void loop_detach(void)
 }
 
 /* Mount IMG, use it, unmount it.  Returns the sum of what was read (strict only). */
-static uint64_t exercise(uint64_t seed, bool have_dev, bool loop, bool gentle)
+static uint64_t exercise(uint64_t seed, bool have_dev, int how, bool gentle)
 {
 	static const char *const caches[] = { "", "", "cache_strategy=readahead,", "cache_strategy=disabled," };
 	struct rng r = rng_of(seed, 2);
 	struct user u[THREADS];
 	pthread_t t[THREADS];
-	const char *src = loop ? loop_attach(0, IMG) : IMG;
+	const char *src = how != BY_FILE ? loop_attach(0, IMG, how) : IMG;
 	char opts[256];
 	int threads = gentle ? 1 : rnd(&r, 4) ? 1 : THREADS, i, err;
 	bool dev = have_dev && (strict || rnd(&r, 4));
@@ -790,9 +795,9 @@ static uint64_t exercise(uint64_t seed, bool have_dev, bool loop, bool gentle)
 
 	snprintf(opts, sizeof(opts), "%s%s%s%s%s", caches[gentle ? 0 : rnd(&r, 4)],
 		 !gentle && !rnd(&r, 16) ? "nouser_xattr," : "", !gentle && !rnd(&r, 16) ? "noacl," : "",
-		 !gentle && !loop && !rnd(&r, 16) ? "directio," : "", dev ? "device=" : "");
+		 !gentle && how == BY_FILE && !rnd(&r, 16) ? "directio," : "", dev ? "device=" : "");
 	if (dev)
-		strcat(opts, loop ? loop_attach(1, DEV) : DEV);
+		strcat(opts, how != BY_FILE ? loop_attach(1, DEV, how) : DEV);
 	else if (*opts)
 		opts[strlen(opts) - 1] = 0;
 	if (mount(src, MNT, "erofs", MS_RDONLY | MS_NODEV | MS_NOSUID, opts)) {
@@ -933,7 +938,7 @@ static void run_seeds(uint64_t first, uint64_t count)
 		const struct seed_image *im = image_of(seed);
 		struct rng r = rng_of(seed, 3);
 		uint8_t *d = damaged(im, seed, 0, &size, NULL);
-		bool loop = !rnd(&r, 3);
+		int how = rnd(&r, 3) ? BY_FILE : rnd(&r, 3) ? BY_LOOP : BY_LOOP_4K;
 
 		if (seed % 12 == 0 || seed == first)
 			spread_secret(2 << 20);
@@ -947,7 +952,7 @@ static void run_seeds(uint64_t first, uint64_t count)
 		write_file(IMG, d, size);
 		if (im->dev)
 			write_file(DEV, im->dev, im->dev_size);
-		exercise(seed, im->dev, loop, false);
+		exercise(seed, im->dev, how, false);
 		cpu = cpu_ms() - cpu;
 		if (cpu > st->slow) {
 			st->slow = cpu;
@@ -968,17 +973,17 @@ static void run_control(bool full)
 	for (i = 0; i < nr_seeds; i++) {
 		uint64_t sum = 0, s;
 
+		strict = true;
 		write_file(IMG, seeds[i].data, seeds[i].size);
 		if (seeds[i].dev)
 			write_file(DEV, seeds[i].dev, seeds[i].dev_size);
-		for (how = 0; how < (full ? 4 : 2); how++) {
+		for (how = 0; how < (full ? 6 : 3); how++) {
 			snprintf(what_now, sizeof(what_now), "undamaged %s, %s", seeds[i].name,
-				 how & 1 ? "loop device" : "file");
-			strict = true;
-			s = exercise(i, seeds[i].dev, how & 1, how < 2);
+				 (const char *[]){ "file", "loop device", "4 KiB sectors" }[how % 3]);
+			s = exercise(i, seeds[i].dev, how % 3, how < 3);
 			if (how == 0)
 				sum = s;
-			else if (how == 1 && s != sum)
+			else if (how < 3 && s != sum)
 				fail("other contents than through a file");
 			check_log();
 		}
@@ -1011,7 +1016,7 @@ static void run_images(char **files, int n, int times)
 			write_file(IMG, d, size);
 			if (x)
 				write_file(DEV, x, dsize);
-			exercise(k, x, k & 1, false);
+			exercise(k, x, k % 3, false);
 			check_log();
 			st->seed++;
 		}
@@ -1079,7 +1084,7 @@ int main(int argc, char **argv)
 	const char *dir = NULL, *out = NULL;
 	bool replay = false;
 	char **files = calloc(argc, sizeof(*files));
-	int c, nfiles = 0, times = 8, control = 0;
+	int c, nfiles = 0, times = 9, control = 0;
 	size_t size;
 	pid_t pid;
 

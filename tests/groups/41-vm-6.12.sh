@@ -3,5 +3,6 @@
 #
 # Debian's Linux 6.12 in QEMU: every case of tests/vm/cases.
 # limit: 1500
+# parallel: yes
 cd "$(dirname "$0")/../.." || exit 1
 exec bash tests/vm/run-cases.sh bookworm-backports "${TEST_FILTER:-*}"

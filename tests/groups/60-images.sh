@@ -5,6 +5,7 @@
 # with their source trees: the full matrix under KASAN and lockdep (User Mode
 # Linux), one image of each kind on Debian's kernels.
 # limit: 3000
+# parallel: yes
 cd "$(dirname "$0")/../.." || exit 1
 rc=0
 # shellcheck disable=SC2053  # a pattern on purpose

@@ -3,6 +3,7 @@
 #
 # Damaged images: the errno of tests/images/bad.tab, nothing else touched.
 # limit: 3000
+# parallel: yes
 cd "$(dirname "$0")/../.." || exit 1
 rc=0
 for target in uml-debug bookworm bookworm-backports trixie-backports; do

@@ -5,6 +5,7 @@
 # kernel, fewer where the emulator or the checkers make each one slow; CYCLES
 # sets the same number for all.
 # limit: 2400
+# parallel: yes
 cd "$(dirname "$0")/../.." || exit 1
 rc=0
 for target in uml-debug bookworm bookworm-backports trixie-backports; do

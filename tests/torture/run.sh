@@ -179,7 +179,7 @@ while [ "$next" -lt "$end" ] && [ "$boots" -lt 10 ]; do
 	n=$((end - next))
 	[ "$n" -le "$batch" ] || n=$batch
 	echo "-d seeds -s $next -n $n" >"$tmp/args"
-	boot run $((240 + n))
+	boot "run-$first" $((240 + n))
 	last=$(sed -n 's/^@\([0-9]*\)\r*$/\1/p' "$log" | tail -n 1)
 	if [ $rc = 0 ]; then
 		if [ "$(grep -c '^@' "$log")" != "$n" ]; then

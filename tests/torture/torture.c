@@ -734,12 +734,48 @@ static void write_file(const char *path, const uint8_t *d, size_t size)
 /* where an image is mounted from */
 enum { BY_FILE, BY_LOOP, BY_LOOP_4K };
 
+/* changes the image below the mounted file system, where it is likely to hurt */
+struct scribbler {
+	const char *path;
+	bool is_dev;
+	const struct seed_image *im;
+	struct rng r;
+	volatile bool stop;
+};
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+	int fd = open(s->path, O_WRONLY), n;
+
+	/* where mounted devices may not be written to, the file below may */
+	if (fd < 0 && errno == EBUSY)
+		fd = open(IMG, O_WRONLY);
+	if (fd < 0)
+		die(s->path);
+	for (n = 0; n < 300 && !s->stop; n++) {
+		uint64_t v = rnd(&s->r, 3) ? rnd64(&s->r) : rnd(&s->r, 2) ? 0 : ~0ULL;
+		uint64_t pos = rnd(&s->r, s->im->size);
+
+		if (rnd(&s->r, 3) && s->im->ninode)
+			pos = s->im->inode[rnd(&s->r, s->im->ninode)] + rnd(&s->r, 128);
+		/* a device ends where it ends, a file gets longer or shorter */
+		if (pwrite(fd, &v, 1 + rnd(&s->r, 8), pos) < 0 && errno != ENOSPC)
+			die(s->path);
+		if (!s->is_dev && !rnd(&s->r, 200) && ftruncate(fd, pos))
+			die(s->path);
+		usleep(100);
+	}
+	close(fd);
+	return NULL;
+}
+
 static char loop_of[4][32];	/* loop devices of IMG and DEV, attached once; with 4 KiB sectors */
 
 static const char *loop_attach(int which, const char *file, int how)
 {
 	char *name = loop_of[which + (how == BY_LOOP_4K ? 2 : 0)];
-	struct loop_config c = { .info.lo_flags = LO_FLAGS_READ_ONLY };
+	struct loop_config c = { };
 	int fd;
 
 	if (!*name) {
@@ -749,8 +785,8 @@ static const char *loop_attach(int which, const char *file, int how)
 		if (n < 0)
 			die("loop-control");
 		snprintf(name, 32, "/dev/loop%d", n);
-		fd = open(name, O_RDONLY);
-		back = open(file, O_RDONLY);
+		fd = open(name, O_RDWR);
+		back = open(file, O_RDWR);
 		c.fd = back;
 		c.block_size = how == BY_LOOP_4K ? 4096 : 512;
 		if (fd < 0 || back < 0 || ioctl(fd, LOOP_CONFIGURE, &c))
@@ -780,8 +816,11 @@ static void loop_detach(void)
 	}
 }
 
-/* Mount IMG, use it, unmount it.  Returns the sum of what was read (strict only). */
-static uint64_t exercise(uint64_t seed, bool have_dev, int how, bool gentle)
+/*
+ * Mount IMG, use it, unmount it.  @im: whose bytes may be changed meanwhile, or NULL.
+ * Returns the sum of what was read (gentle only).
+ */
+static uint64_t exercise(uint64_t seed, const struct seed_image *im, bool have_dev, int how, bool gentle)
 {
 	static const char *const caches[] = { "", "", "cache_strategy=readahead,", "cache_strategy=disabled," };
 	struct rng r = rng_of(seed, 2);
@@ -791,6 +830,9 @@ static uint64_t exercise(uint64_t seed, bool have_dev, int how, bool gentle)
 	char opts[256];
 	int threads = gentle ? 1 : rnd(&r, 4) ? 1 : THREADS, i, err;
 	bool dev = have_dev && (strict || rnd(&r, 4));
+	struct scribbler scribbler = { src, how != BY_FILE, im, rng_of(seed, 4), false };
+	bool scribbled = im && !rnd(&scribbler.r, 8);
+	pthread_t writer;
 	uint64_t sum = 0;
 
 	snprintf(opts, sizeof(opts), "%s%s%s%s%s", caches[gentle ? 0 : rnd(&r, 4)],
@@ -809,12 +851,17 @@ static uint64_t exercise(uint64_t seed, bool have_dev, int how, bool gentle)
 		user_init(&u[i], seed, i);
 		u[i].gentle = gentle;
 	}
+	if (scribbled && pthread_create(&writer, NULL, scribble, &scribbler))
+		die("pthread_create");
 	for (i = 1; i < threads; i++)
 		if (pthread_create(&t[i], NULL, use_thread, &u[i]))
 			die("pthread_create");
 	use_tree(&u[0]);
 	for (i = 1; i < threads; i++)
 		pthread_join(t[i], NULL);
+	scribbler.stop = true;
+	if (scribbled)
+		pthread_join(writer, NULL);
 	sum = u[0].sum;
 	for (i = 0; umount2(MNT, 0); i++) {
 		err = errno;
@@ -952,7 +999,7 @@ static void run_seeds(uint64_t first, uint64_t count)
 		write_file(IMG, d, size);
 		if (im->dev)
 			write_file(DEV, im->dev, im->dev_size);
-		exercise(seed, im->dev, how, false);
+		exercise(seed, im, im->dev, how, false);
 		cpu = cpu_ms() - cpu;
 		if (cpu > st->slow) {
 			st->slow = cpu;
@@ -980,7 +1027,7 @@ static void run_control(bool full)
 		for (how = 0; how < (full ? 6 : 3); how++) {
 			snprintf(what_now, sizeof(what_now), "undamaged %s, %s", seeds[i].name,
 				 (const char *[]){ "file", "loop device", "4 KiB sectors" }[how % 3]);
-			s = exercise(i, seeds[i].dev, how % 3, how < 3);
+			s = exercise(i, NULL, seeds[i].dev, how % 3, how < 3);
 			if (how == 0)
 				sum = s;
 			else if (how < 3 && s != sum)
@@ -1016,7 +1063,7 @@ static void run_images(char **files, int n, int times)
 			write_file(IMG, d, size);
 			if (x)
 				write_file(DEV, x, dsize);
-			exercise(k, x, k % 3, false);
+			exercise(k, NULL, x, k % 3, false);
 			check_log();
 			st->seed++;
 		}

@@ -124,7 +124,8 @@ static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 			/* to find out where the data is may take I/O */
 			if (nowait)
 				return -EAGAIN;
-			if ((iocb->ki_pos | iov_iter_count(to) | iov_iter_alignment(to)) & mask)
+			/* the memory has to be as the device wants it, iomap looks at that */
+			if ((iocb->ki_pos | iov_iter_count(to)) & mask)
 				return -EINVAL;
 			return iomap_dio_rw(iocb, to, &erofs_iomap_ops, NULL, 0, NULL, 0);
 		}
@@ -189,8 +190,13 @@ static loff_t erofs_file_llseek(struct file *file, loff_t offset, int whence)
 
 static int erofs_reg_open(struct inode *inode, struct file *file)
 {
+	int err = generic_file_open(inode, file);
+
+	if (err)
+		return err;
 	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
-	return generic_file_open(inode, file);
+	erofs_share_open(inode, file);
+	return 0;
 }
 
 int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len)

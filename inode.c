@@ -195,7 +195,7 @@ int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat
 	/* elsewhere O_DIRECT works too, but through the page cache */
 	if ((request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode) && erofs_can_dio(inode)) {
 		stat->result_mask |= STATX_DIOALIGN;
-		stat->dio_mem_align = bdev_logical_block_size(bdev);
+		stat->dio_mem_align = bdev_dma_alignment(bdev) + 1;
 		stat->dio_offset_align = bdev_logical_block_size(bdev);
 	}
 	return 0;

@@ -63,6 +63,7 @@ enum { EROFS_CACHE_DISABLED, EROFS_CACHE_READAHEAD, EROFS_CACHE_READAROUND };
 #define EROFS_OPT_DIRECT_IO	0x0004	/* open backing files with O_DIRECT */
 #define EROFS_OPT_DAX		0x0008
 #define EROFS_OPT_PANIC		0x0010	/* errors=panic */
+#define EROFS_OPT_INODE_SHARE	0x0020	/* page cache shared inside sbi->domain */
 
 struct erofs_opts {
 	u32 flags;
@@ -123,6 +124,9 @@ struct erofs_sb_info {
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
 	u32 meta_streak;		/* ... and how many misses before it followed each other */
+	char *domain;			/* domain_id=, or NULL */
+	char *share_xattr;		/* share.c: name of the fingerprints, or NULL */
+	bool share_pinned;		/* share.c: files of this mount may be shared */
 	u8 sync_decompress;		/* EROFS_SYNC_*, set through sysfs */
 	u32 dir_ra_bytes;		/* read ahead in a directory, set through sysfs */
 	struct kobject kobj;
@@ -131,9 +135,12 @@ struct erofs_sb_info {
 	bool pool_held;			/* z_erofs_pool_get() succeeded */
 };
 
+struct erofs_share;
+
 struct erofs_inode {
 	struct erofs_inode_desc d;
 	struct z_erofs_info *zi;	/* set once by z_erofs_inode_info() */
+	struct erofs_share *share;	/* set once by erofs_share_open(); ERR_PTR: none */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
 	pgoff_t rest_next;		/* page from which on a request will stash; a hint too */
 	struct inode vfs;
@@ -313,12 +320,15 @@ void erofs_data_exit(void);
 
 /* ---- request.c: the read path -------------------------------------------------- */
 
-extern const struct address_space_operations erofs_aops;
+/* of files; of pages that several mounts share (share.c) */
+extern const struct address_space_operations erofs_aops, erofs_share_aops;
 int erofs_request_init(void);
 void erofs_request_exit(void);
 /* workers of a mount; umount after the last inode is gone, also if mount failed */
 int erofs_request_mount(struct super_block *sb);
 void erofs_request_umount(struct erofs_sb_info *sbi);
+/* wait for the asynchronous requests of a mount on which no file is open any more */
+void erofs_request_drain(struct erofs_sb_info *sbi);
 
 /* ---- file.c: open regular files -------------------------------------------------- */
 
@@ -326,6 +336,21 @@ extern const struct file_operations erofs_file_fops;
 /* can this file's data go from the device straight to the caller's memory? */
 bool erofs_can_dio(struct inode *inode);
 int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);
+
+/* ---- share.c: page cache of several mounts ------------------------------------------ */
+
+/* make ready for inode_share if options and volume ask for it; after the xattr prefixes */
+int erofs_share_init(struct super_block *sb);
+/* when the mount has no inodes any more; works after a failed or no init, too */
+void erofs_share_exit(struct erofs_sb_info *sbi);
+/* from ->open: let @file use shared pages if there is a share for its content */
+void erofs_share_open(struct inode *inode, struct file *file);
+/* from ->evict_inode; may free the share and its pages */
+void erofs_share_evict(struct inode *inode);
+/* who fills pages of @mapping: the inode behind the open @file; NULL if it is no user of them */
+struct inode *erofs_share_reader(const struct address_space *mapping, const struct file *file);
+/* bytes of page cache that would be there again without sharing, in all mounts of the domain */
+u64 erofs_share_saved(const struct erofs_sb_info *sbi);
 
 /* ---- zdata.c: encoded extents ----------------------------------------------------- */
 

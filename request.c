@@ -370,7 +370,7 @@ static void erofs_rq_submit(struct erofs_rq *rq)
 	rq->nr_xt = 0;
 	rq->bounced = 0;
 	rq->produced = 0;
-	rq->work_needed = false;
+	rq->work_needed = rq->held;	/* an inode is put where one may sleep */
 	err = erofs_metabuf_nid(&b, rq->inode->i_sb, EROFS_I(rq->inode)->d.nid);
 	blk_start_plug(&plug);
 	while (rq->pos < dend && rq->nr_xt < rq->max_xt &&
@@ -427,7 +427,7 @@ static void erofs_rq_unlock(struct erofs_rq *rq, u64 upto)
 			 * without the folio they are read again page by page.
 			 */
 			folio_get(folio);
-			generic_error_remove_folio(rq->inode->i_mapping, folio);
+			generic_error_remove_folio(folio->mapping, folio);
 			rq->dropped = true;
 			folio_unlock(folio);
 			folio_put(folio);
@@ -577,6 +577,8 @@ static void erofs_rq_release(struct erofs_rq *rq)
 {
 	struct erofs_sb_info *sbi = rq->sbi;
 
+	if (rq->held)
+		iput(rq->inode);
 	erofs_rq_free(rq);
 	if (atomic_dec_and_test(&sbi->in_flight))
 		wake_up_var(&sbi->in_flight);
@@ -647,14 +649,26 @@ static void erofs_rq_start(struct erofs_rq *rq, u64 start)
 	rq->floor = start;
 }
 
+/* the inode that @mapping is filled from for @file; shared pages are, from whoever asks */
+static struct inode *erofs_mapping_inode(struct address_space *mapping, const struct file *file)
+{
+	if (likely(mapping->a_ops != &erofs_share_aops))
+		return mapping->host;
+	return erofs_share_reader(mapping, file);
+}
+
 static int erofs_read_folio(struct file *file, struct folio *folio)
 {
-	struct inode *inode = folio->mapping->host;
+	struct inode *inode = erofs_mapping_inode(folio->mapping, file);
 	u32 i, n = folio_nr_pages(folio);
 	struct erofs_rq *rq;
 	bool dropped;
 	int err;
 
+	if (unlikely(!inode)) {
+		folio_unlock(folio);
+		return -EIO;
+	}
 	rq = erofs_rq_alloc(inode, n, GFP_NOFS);
 	if (!rq) {
 		folio_unlock(folio);
@@ -678,9 +692,9 @@ static int erofs_read_folio(struct file *file, struct folio *folio)
  * window is widened to its end.  Hidden files (packed, metabox) have no
  * sequence to continue; they are widened to whole extents at both ends.
  */
-static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidden)
+static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode, bool seq,
+			      bool hidden)
 {
-	struct inode *inode = rac->mapping->host;
 	u64 size = i_size_read(inode);
 	u64 start = readahead_pos(rac), end = start + readahead_length(rac);
 	u64 nstart = start, nend = end;
@@ -714,9 +728,9 @@ static void z_erofs_ra_expand(struct readahead_control *rac, bool seq, bool hidd
 		readahead_expand(rac, nstart, nend - nstart);
 }
 
-static void erofs_readahead(struct readahead_control *rac)
+/* @inode: what is read; its own mapping is @rac's, or they share pages */
+static void erofs_inode_readahead(struct readahead_control *rac, struct inode *inode)
 {
-	struct inode *inode = rac->mapping->host;
 	struct erofs_inode *ei = EROFS_I(inode);
 	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
 	bool hidden = inode == sbi->packed || inode == sbi->metabox;
@@ -729,7 +743,7 @@ static void erofs_readahead(struct readahead_control *rac)
 	if (erofs_layout_compressed(ei->d.layout) &&
 	    (hidden || sbi->opts.cache != EROFS_CACHE_DISABLED) &&
 	    (seq || hidden || sbi->long_extents || readahead_count(rac) >= 16)) {
-		z_erofs_ra_expand(rac, seq, hidden);
+		z_erofs_ra_expand(rac, inode, seq, hidden);
 		/*
 		 * Encoded data fills a window with a fraction of the I/O, so a
 		 * reader that goes on gets larger ones: fewer extents are cut
@@ -768,6 +782,11 @@ static void erofs_readahead(struct readahead_control *rac)
 		return;
 	}
 	rq->sync = false;
+	if (unlikely(inode != rac->mapping->host)) {
+		/* the file may be closed before this is done, and pins nothing of ours */
+		ihold(inode);
+		rq->held = true;
+	}
 	atomic_inc(&sbi->in_flight);
 	erofs_rq_submit(rq);
 	if (!atomic_dec_and_test(&rq->pending))
@@ -776,6 +795,15 @@ static void erofs_readahead(struct readahead_control *rac)
 		erofs_rq_complete(rq);
 	else
 		erofs_rq_work(&rq->work);	/* all there already: no need to switch context */
+}
+
+static void erofs_readahead(struct readahead_control *rac)
+{
+	struct inode *inode = erofs_mapping_inode(rac->mapping, rac->file);
+
+	/* what is not taken here is read page by page, if anybody wants it */
+	if (likely(inode))
+		erofs_inode_readahead(rac, inode);
 }
 
 static sector_t erofs_bmap(struct address_space *mapping, sector_t block)
@@ -810,6 +838,11 @@ const struct address_space_operations erofs_aops = {
 	.bmap		= erofs_bmap,
 };
 
+const struct address_space_operations erofs_share_aops = {
+	.read_folio	= erofs_read_folio,
+	.readahead	= erofs_readahead,
+};
+
 /*
  * Workers wait for metadata and for hidden files of their own mount, so mounts
  * that are stacked by loop devices must not wait for each other's workers.
@@ -830,9 +863,14 @@ int erofs_request_mount(struct super_block *sb)
 	return 0;
 }
 
-void erofs_request_umount(struct erofs_sb_info *sbi)
+void erofs_request_drain(struct erofs_sb_info *sbi)
 {
 	wait_var_event(&sbi->in_flight, !atomic_read(&sbi->in_flight));
+}
+
+void erofs_request_umount(struct erofs_sb_info *sbi)
+{
+	erofs_request_drain(sbi);
 	if (!sbi->wq)
 		return;
 	destroy_workqueue(sbi->wq);

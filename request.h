@@ -65,6 +65,7 @@ struct erofs_xt {
  * @pending: bios under way, plus one while they are being submitted
  * @seq: continues the previous readahead: keep what is decoded beyond @end
  * @sync: whoever submitted waits for the I/O and decodes
+ * @held: @inode is referenced: the folios are not in its own mapping
  * @work_needed: completion has more to do than to unlock folios
  *
  * Owned by the submitting task, and after an asynchronous submission by the
@@ -90,6 +91,7 @@ struct erofs_rq {
 	bool seq;
 	bool sync;
 	bool ra;
+	bool held;
 	bool work_needed;
 	bool dropped;		/* a large folio was taken out of the page cache */
 	struct completion io_done;

@@ -106,6 +106,7 @@ static int erofs_mount_fault(struct super_block *sb, struct fs_context *fc, int 
  * @nr_paths: devices given
  * @max_paths: room in @paths
  * @paths: device= in the order given
+ * @domain: domain_id=
  */
 struct erofs_mount_ctx {
 	struct erofs_opts opts;
@@ -113,6 +114,7 @@ struct erofs_mount_ctx {
 	u32 nr_paths;
 	u32 max_paths;
 	char **paths;
+	char *domain;
 };
 
 #define EROFS_SET_FSOFFSET	0x01
@@ -126,6 +128,8 @@ enum {
 	OPT_FSOFFSET,
 	OPT_DIRECTIO,
 	OPT_ERRORS,
+	OPT_INODE_SHARE,
+	OPT_DOMAIN_ID,
 };
 
 static const struct constant_table erofs_cache_names[] = {
@@ -149,6 +153,8 @@ static const struct fs_parameter_spec erofs_fs_parameters[] = {
 	fsparam_u64("fsoffset",		OPT_FSOFFSET),
 	fsparam_flag("directio",	OPT_DIRECTIO),
 	fsparam_enum("errors",		OPT_ERRORS, erofs_errors_names),
+	fsparam_flag("inode_share",	OPT_INODE_SHARE),
+	fsparam_string("domain_id",	OPT_DOMAIN_ID),
 	{ }
 };
 
@@ -210,6 +216,16 @@ static int erofs_fc_parse_param(struct fs_context *fc, struct fs_parameter *para
 		ctx->opts.flags &= ~EROFS_OPT_PANIC;
 		ctx->opts.flags |= res.uint_32;
 		return 0;
+	case OPT_INODE_SHARE:
+		flag = EROFS_OPT_INODE_SHARE;
+		break;
+	case OPT_DOMAIN_ID:
+		if (!*param->string)
+			return invalfc(fc, "domain_id is empty");
+		kfree(ctx->domain);
+		ctx->domain = param->string;
+		param->string = NULL;
+		return 0;
 	}
 	if (res.negated)
 		ctx->opts.flags &= ~flag;
@@ -233,6 +249,10 @@ static int erofs_show_options(struct seq_file *seq, struct dentry *root)
 		seq_puts(seq, ",directio");
 	if (flags & EROFS_OPT_PANIC)
 		seq_puts(seq, ",errors=panic");
+	if (flags & EROFS_OPT_INODE_SHARE)
+		seq_puts(seq, ",inode_share");
+	if (sbi->domain)
+		seq_show_option(seq, "domain_id", sbi->domain);
 	if (sbi->opts.fsoffset)
 		seq_printf(seq, ",fsoffset=%llu", sbi->opts.fsoffset);
 	for (i = 0; sbi->separate && i < sbi->s.extra_devices; i++)
@@ -252,6 +272,9 @@ static int erofs_fc_reconfigure(struct fs_context *fc)
 		return invalfc(fc, "fsoffset can't be changed by a remount");
 	if ((ctx->opts.flags ^ sbi->opts.flags) & EROFS_OPT_DIRECT_IO)
 		return invalfc(fc, "directio can't be changed by a remount");
+	if (((ctx->opts.flags ^ sbi->opts.flags) & EROFS_OPT_INODE_SHARE) ||
+	    (ctx->domain && (!sbi->domain || strcmp(ctx->domain, sbi->domain))))
+		return invalfc(fc, "inode_share and domain_id can't be changed by a remount");
 	if (ctx->nr_paths) {
 		for (i = 0; i < ctx->nr_paths && i < nr; i++)
 			if (strcmp(ctx->paths[i], sbi->extra[i].path))
@@ -415,6 +438,8 @@ static void erofs_sbi_free(struct erofs_sb_info *sbi)
 		fput(sbi->dev.file);
 	if (sbi->pool_held)
 		z_erofs_pool_put(sbi->dec.algs);
+	erofs_share_exit(sbi);
+	kfree(sbi->domain);
 	free_percpu(sbi->stats);
 	kfree(sbi);
 }
@@ -656,6 +681,11 @@ static int erofs_fill_super(struct super_block *sb, struct fs_context *fc)
 		erofs_mount_err(sb, fc, "the xattr name prefixes can't be read (error %d)", err);
 		goto fail;
 	}
+	err = erofs_share_init(sb);
+	if (err) {
+		erofs_mount_err(sb, fc, "page cache can't be shared (error %d)", err);
+		goto fail;
+	}
 	err = erofs_sysfs_add(sb);
 	if (err)
 		goto fail;
@@ -695,6 +725,9 @@ static int erofs_fc_get_tree(struct fs_context *fc)
 
 	if (!fc->source)
 		return invalfc(fc, "no source given");
+	/* fingerprints come from images, so somebody has to say which images trust each other */
+	if ((ctx->opts.flags & EROFS_OPT_INODE_SHARE) && !ctx->domain)
+		return invalfc(fc, "inode_share needs domain_id=");
 	/* asking for a writable mount is no error; it just isn't one */
 	fc->sb_flags |= SB_RDONLY;
 
@@ -702,6 +735,8 @@ static int erofs_fc_get_tree(struct fs_context *fc)
 	if (!sbi)
 		return -ENOMEM;
 	sbi->opts = ctx->opts;
+	sbi->domain = ctx->domain;
+	ctx->domain = NULL;
 	fc->s_fs_info = sbi;
 
 	err = erofs_compat_get_tree_bdev(fc, erofs_fill_super);
@@ -733,6 +768,7 @@ static void erofs_fc_free(struct fs_context *fc)
 	for (i = 0; i < ctx->nr_paths; i++)
 		kfree(ctx->paths[i]);
 	kfree(ctx->paths);
+	kfree(ctx->domain);
 	kfree(ctx);
 }
 
@@ -766,6 +802,8 @@ static void erofs_kill_sb(struct super_block *sb)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
 
+	/* requests for shared pages hold inodes */
+	erofs_request_drain(sbi);
 	if (sbi->dev.file)
 		kill_anon_super(sb);
 	else
@@ -783,9 +821,17 @@ static struct inode *erofs_alloc_inode(struct super_block *sb)
 	if (!ei)
 		return NULL;
 	ei->zi = NULL;
+	ei->share = NULL;
 	ei->ra_next = 0;
 	ei->rest_next = 0;
 	return &ei->vfs;
+}
+
+static void erofs_evict_inode(struct inode *inode)
+{
+	truncate_inode_pages_final(&inode->i_data);
+	clear_inode(inode);
+	erofs_share_evict(inode);
 }
 
 static void erofs_free_inode(struct inode *inode)
@@ -819,6 +865,7 @@ static int erofs_statfs(struct dentry *dentry, struct kstatfs *buf)
 static const struct super_operations erofs_sops = {
 	.alloc_inode	= erofs_alloc_inode,
 	.free_inode	= erofs_free_inode,
+	.evict_inode	= erofs_evict_inode,
 	.put_super	= erofs_teardown,
 	.statfs		= erofs_statfs,
 	.show_options	= erofs_show_options,

@@ -121,6 +121,17 @@ static struct erofs_attr erofs_attr_decode_latency = {
 	.show = decode_latency_show,
 };
 
+static ssize_t share_saved_bytes_show(struct erofs_sb_info *sbi, const struct erofs_attr *a,
+				      char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", erofs_share_saved(sbi));
+}
+
+static struct erofs_attr erofs_attr_share_saved_bytes = {
+	.attr = { .name = "share_saved_bytes", .mode = 0444 },
+	.show = share_saved_bytes_show,
+};
+
 static int drop_caches_store(struct erofs_sb_info *sbi, unsigned int val)
 {
 	if (val < 1 || val > 3)
@@ -181,6 +192,7 @@ static struct attribute *erofs_sb_attrs[] = {
 	&erofs_attr_bytes_out.attr,
 	&erofs_attr_errors.attr,
 	&erofs_attr_decode_latency.attr,
+	&erofs_attr_share_saved_bytes.attr,
 	&erofs_attr_drop_caches.attr,
 	&erofs_attr_sync_decompress.attr,
 	&erofs_attr_dir_ra_bytes.attr,

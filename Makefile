@@ -37,6 +37,7 @@ $(OUT)/$(FSNAME).ko: FORCE
 		$(kbuild-jobs) -C "$(KDIR)" M="$(BUILD)" FSNAME=$(FSNAME) \
 		$(kbuild-vars) modules
 	@cmp -s "$(BUILD)/$(FSNAME).ko" "$@" || cp -f "$(BUILD)/$(FSNAME).ko" "$@"
+	$(if $(QUIET),,@echo "built $@")
 
 kbuild-jobs = -j$(shell nproc)
 
@@ -77,8 +78,15 @@ lint:
 	@bash scripts/lint.sh $(T)
 
 # One kernel in a virtual machine: make check-vm SUITE=bookworm
+vm-of-bookworm = 6.1
+vm-of-bookworm-backports = 6.12
+vm-of-trixie-backports = 7.3
 check-vm:
-	@bash tests/run.sh 'vm-$(or $(SUITE),bookworm)*'
+	@bash tests/run.sh 'vm-$(vm-of-$(or $(SUITE),bookworm))'
+
+# This driver beside the kernel's own one, squashfs and ext4: make bench T=quick
+bench:
+	@bash bench/run.sh $(T)
 
 demo:
 	@bash scripts/demo.sh
@@ -88,4 +96,4 @@ help:
 
 FORCE:
 
-.PHONY: module install uninstall clean test check fuzz torture lint check-vm demo help FORCE
+.PHONY: module install uninstall clean test check fuzz torture lint check-vm bench demo help FORCE

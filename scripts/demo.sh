@@ -77,11 +77,14 @@ rc=0
 scripts/run-qemu.sh --suite "$suite" --payload "$work/payload" --drive "$work/demo.img" --smp 2 --mem 1024 \
 	--progs "sha256sum find ls df" --timeout 600 --kvm auto --log "$log" || rc=$?
 
-step "6/6 done"
 trap - EXIT
 if [ $rc = 0 ]; then
 	echo "PASS: $files files read three ways are what was packed (log: ${log#"$TOP/"})"
 else
-	echo "FAIL (log: ${log#"$TOP/"})"
+	if [ -e "$log" ]; then
+		echo "FAIL (log: ${log#"$TOP/"})"
+	else
+		echo "FAIL (see the message above)"
+	fi
 fi
 exit $rc

@@ -8,6 +8,10 @@
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${EROFS_LTS_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/erofs-lts}
 
+# Where modinfo, losetup and mkfs are, which a user's PATH need not have.
+PATH=$PATH:/usr/sbin:/sbin
+export PATH
+
 # Days after which the package lists of a suite are fetched again.
 LIST_DAYS=${LIST_DAYS:-7}
 

@@ -119,10 +119,11 @@ kvm_works() {
 	ok=$CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
 	if [ ! -e "$ok" ]; then
 		rm -f "$CACHE"/kvm-*
-		(timeout -k 1 10 qemu-system-x86_64 -accel kvm -cpu max -M q35 -m 512 -nodefaults \
+		# in braces, so that bash doesn't report an abort as if it were ours
+		{ (timeout -k 1 10 qemu-system-x86_64 -accel kvm -cpu max -M q35 -m 512 -nodefaults \
 			-no-user-config -display none -no-reboot -serial "file:$tmp/kvm.log" \
 			-kernel "$CACHE/$rel/vmlinux" -initrd "$base" \
-			-append "console=ttyS0 panic=-1 test.nonce=kvmprobe" </dev/null >/dev/null 2>&1) 2>/dev/null || true
+			-append "console=ttyS0 panic=-1 test.nonce=kvmprobe" </dev/null >/dev/null 2>&1); } 2>/dev/null || true
 		if grep -q 'VM-BEGIN kvmprobe' "$tmp/kvm.log" 2>/dev/null; then echo yes; else echo no; fi >"$ok"
 	fi
 	[ "$(cat "$ok")" = yes ]

@@ -19,7 +19,17 @@ groups=${GROUPS_DIR:-$TOP/tests/groups}
 logs=${LOGS_DIR:-$TOP/build/logs}
 mkdir -p "$logs"
 res=$(mktemp -d)
-trap 'rm -rf "$res"' EXIT
+# Interrupted: end the groups, which have process groups of their own.
+stop() {
+	local p
+	trap - INT TERM
+	for p in $(pgrep -P $$) $(pgrep -f "bash $groups/"); do
+		kill -TERM -- "-$p" 2>/dev/null || kill -TERM "$p" 2>/dev/null
+	done
+	exit 130
+}
+trap stop INT TERM
+trap 'rm -rf "$res" "$logs"/group-*.fifo' EXIT
 start=$SECONDS
 export CI_TESTS=1 NEED_ALL_COMPILERS=1
 

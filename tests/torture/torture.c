@@ -760,7 +760,7 @@ static void *scribble(void *arg)
 		if (rnd(&s->r, 3) && s->im->ninode)
 			pos = s->im->inode[rnd(&s->r, s->im->ninode)] + rnd(&s->r, 128);
 		/* a device ends where it ends, a file gets longer or shorter */
-		if (pwrite(fd, &v, 1 + rnd(&s->r, 8), pos) < 0 && errno != ENOSPC)
+		if (pwrite(fd, &v, 1 + rnd(&s->r, 8), pos) < 0 && errno != ENOSPC && errno != EIO)
 			die(s->path);
 		if (!s->is_dev && !rnd(&s->r, 200) && ftruncate(fd, pos))
 			die(s->path);

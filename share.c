@@ -33,10 +33,12 @@
 
 /**
  * struct erofs_share - files with the same content
+ * @node: in erofs_shares
  * @refs: inodes that refer to it; 0 only with the lock held, and then it leaves the table
  * @inode: owns the pages
  * @size: i_size of all of them
- * @keylen, @key: domain, NUL, fingerprint
+ * @keylen: bytes of @key
+ * @key: domain, NUL, fingerprint
  */
 struct erofs_share {
 	struct hlist_node node;
@@ -147,10 +149,17 @@ static struct erofs_share *erofs_share_alloc(struct inode *inode)
 
 static void erofs_share_put(struct erofs_share *sh)
 {
-	if (!refcount_dec_and_lock(&sh->refs, &erofs_share_lock))
+	bool last;
+
+	if (refcount_dec_not_one(&sh->refs))
 		return;
-	hash_del(&sh->node);
+	spin_lock(&erofs_share_lock);
+	last = refcount_dec_and_test(&sh->refs);
+	if (last)
+		hash_del(&sh->node);
 	spin_unlock(&erofs_share_lock);
+	if (!last)
+		return;
 	iput(sh->inode);
 	kfree(sh);
 }

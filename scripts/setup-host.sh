@@ -11,7 +11,8 @@ pkgs="make gcc libc6-dev bc cpio kmod xz-utils zstd lz4 busybox-static dash
 	gawk procps"
 test_pkgs="clang llvm sparse shellcheck codespell perl python3 flex bison libelf-dev
 	libssl-dev liblz4-dev zlib1g-dev libzstd-dev liblzma-dev libdeflate-dev
-	squashfs-tools e2fsprogs cryptsetup-bin dmsetup attr acl mount fdisk"
+	squashfs-tools e2fsprogs xfsprogs btrfs-progs cryptsetup-bin dmsetup attr acl mount
+	fdisk nbd-client nbd-server"
 case $what in
 demo) ;;
 test) pkgs="$pkgs $test_pkgs" ;;

@@ -142,7 +142,7 @@ int erofs_metabuf_nid(struct erofs_metabuf *b, struct super_block *sb, u64 nid)
 	if (!metabox) {
 		/* leave something that erofs_metabuf_put() may be called on */
 		erofs_metabuf_primary(b, sb);
-		return erofs_fault_set(&b->m.fault, -EFSCORRUPTED, "inode in a metabox, but none is there",
+		return erofs_fault_set(&b->m.fault, -EFSCORRUPTED, "no metabox for this inode",
 				       0, nid);
 	}
 	erofs_metabuf_inode(b, metabox);

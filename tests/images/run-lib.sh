@@ -78,6 +78,9 @@ guest() {
 		stdbuf -oL sed "s#^ok #ok $target/$what/#; s#^not ok #not ok $target/$what/#" || rc=$?
 	release=$(sed -n 's/.*VM-BEGIN .* s, //p' "$logs/$label.log" | tr -d '\r' | head -n 1)
 	tail -n 1 "$work/status" >&2
-	[ $rc = 0 ] || [ "$stock" = 1 ] || echo "not ok $target/$what - $(tail -n 1 "$work/status")"
+	if [ $rc != 0 ] && [ "$stock" = 0 ]; then
+		t=$(tail -n 1 "$work/status")
+		echo "not ok $target/$what - ${t:-the runner was ended from outside (status $rc)}"
+	fi
 	return $rc
 }

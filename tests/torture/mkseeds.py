@@ -87,6 +87,8 @@ xattr-inline | 1.9 | -x100 -E^xattr-name-filter
 xattr-shared | 1.9 | -x0 -Eforce-inode-extended
 xattr-room | 1.9 | --root-xattr-isize=1000
 digest | 1.9 | -zlz4hc --xattr-inode-digest
+digest-chunk | 1.9 | --chunksize=4096 --xattr-inode-digest
+digest-zstd-frag | 1.9 | -zzstd -C65536 -m4096 -Efragments --xattr-inode-digest
 """
 
 

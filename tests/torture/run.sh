@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh [-n COUNT] [-s FIRST] [-t TARGET] [-b IMAGES] [-R] - mount COUNT damaged
-# images (numbers FIRST ...) in guests and use them.  TARGET is uml-debug or
-# another one of build-module.sh; a guest does IMAGES of them, then the next one
-# is booted.  -R also replays tests/torture/regress and reads the undamaged ones.
+# run.sh [-n COUNT] [-s FIRST] [-t TARGET] [-b IMAGES] [-p PREFIX] [-R] - mount
+# COUNT damaged images (numbers FIRST ...) in guests and use them.  TARGET is
+# uml-debug or another one of build-module.sh; a guest does IMAGES of them, then
+# the next one is booted.  -p takes only seed images with such names.  -R also
+# replays tests/torture/regress and reads the undamaged ones.
 # Prints results like a test group; what failed is kept in build/torture/.
 #
 # run.sh -w SEED FILE [MASK]: write the image of a number.
@@ -12,14 +13,15 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../scripts/lib.sh"
 
-count=1500 first=1 target=uml-debug batch=3000 regress=
+count=1500 first=1 target=uml-debug batch=3000 regress='' prefix=''
 write=
-while getopts n:s:t:b:Rw o; do
+while getopts n:s:t:b:p:Rw o; do
 	case $o in
 	n) count=$OPTARG ;;
 	s) first=$OPTARG ;;
 	t) target=$OPTARG ;;
 	b) batch=$OPTARG ;;
+	p) prefix=$OPTARG ;;
 	R) regress=1 ;;
 	w) write=1 ;;
 	*) exit 2 ;;
@@ -65,7 +67,7 @@ fi
 
 if [ -n "$write" ]; then
 	[ $# -ge 2 ] || die "usage: $0 -w SEED FILE [MASK]"
-	exec "$prog" -d "$seeds" -w "$1" -o "$2" -k "${3:-0}"
+	exec "$prog" -d "$seeds" -p "$prefix" -w "$1" -o "$2" -k "${3:-0}"
 fi
 
 ko=$("$TOP/scripts/build-module.sh" "$target" - 2>"$TOP/build/logs/module-$target.log") || {
@@ -178,7 +180,7 @@ next=$first end=$((first + count)) begin=$SECONDS boots=0
 while [ "$next" -lt "$end" ] && [ "$boots" -lt 10 ]; do
 	n=$((end - next))
 	[ "$n" -le "$batch" ] || n=$batch
-	echo "-d seeds -s $next -n $n" >"$tmp/args"
+	echo "-d seeds ${prefix:+-p $prefix} -s $next -n $n" >"$tmp/args"
 	boot "run-$first" $((240 + n))
 	last=$(sed -n 's/^@\([0-9]*\)\r*$/\1/p' "$log" | tail -n 1)
 	if [ $rc = 0 ]; then
@@ -198,7 +200,7 @@ while [ "$next" -lt "$end" ] && [ "$boots" -lt 10 ]; do
 	if [ ${#bad[@]} = 0 ] && [ -n "$last" ]; then bad=("$last"); fi
 	for s in "${bad[@]+"${bad[@]}"}"; do
 		failures=$((failures + 1))
-		"$prog" -d "$seeds" -w "$s" -o "$out/seed-$s.img" >"$out/seed-$s.txt"
+		"$prog" -d "$seeds" -p "$prefix" -w "$s" -o "$out/seed-$s.img" >"$out/seed-$s.txt"
 		why=$(grep -a -m 1 "^FAIL seed $s " "$log") || why=$(reason)
 		echo "not ok torture/seed-$s - ${why#FAIL }"
 	done

@@ -11,6 +11,7 @@
  *	torture -d SEEDS -w SEED -o FILE [-k MASK]	only write the image of a seed number
  *						(to FILE, its extra device to FILE.dev); MASK
  *						leaves steps of its damage out
+ *	-p PREFIX: only seed images whose names begin so (other numbers mean other images)
  *
  * What may fail is what a damaged image is: an access may end with one of the
  * errors of erofs, and that is all.  A failure is another errno, a file system that
@@ -49,6 +50,7 @@
 
 #define WORK		"/tmp/torture"
 #define MNT		WORK "/mnt"
+#define MNT2		WORK "/mnt2"	/* the same image again, with pages shared */
 #define IMG		WORK "/img"
 #define DEV		WORK "/dev"
 #define SECRET		"#SECRET#PAGE#OF#SOMEBODY#ELSE#\n\0"	/* 32 bytes, with the NUL */
@@ -226,6 +228,7 @@ static void check_log(void)
 /* ---- using a mounted image ----------------------------------------------------------- */
 
 struct user {
+	const char *mnt;
 	struct rng r;
 	int entries;
 	int64_t bytes;
@@ -680,7 +683,7 @@ static void user_init(struct user *u, uint64_t seed, int n)
 
 static void use_tree(struct user *u)
 {
-	int fd = open(MNT, O_RDONLY | O_DIRECTORY), sys;
+	int fd = open(u->mnt, O_RDONLY | O_DIRECTORY), sys;
 	char label[256] = "";
 	struct statfs sf;
 
@@ -692,8 +695,8 @@ static void use_tree(struct user *u)
 		judge("statfs");
 	if (!u->gentle && !rnd(&u->r, 8) && ioctl(fd, FS_IOC_GETFSLABEL, label) && errno != ENOTTY)
 		judge("FS_IOC_GETFSLABEL");
-	use_xattrs(u, MNT);
-	use_dir(u, MNT, fd);
+	use_xattrs(u, u->mnt);
+	use_dir(u, u->mnt, fd);
 	close(fd);
 	if (!u->gentle && !rnd(&u->r, 16)) {
 		sys = open("/proc/sys/vm/drop_caches", O_WRONLY);
@@ -816,6 +819,20 @@ static void loop_detach(void)
 	}
 }
 
+static void unmount(const char *mnt)
+{
+	int i, err;
+
+	for (i = 0; umount2(mnt, 0); i++) {
+		err = errno;
+		if (err != EBUSY || i == 20) {
+			fail("umount: %s", strerror(err));
+			exit(1);
+		}
+		usleep(50000);
+	}
+}
+
 /*
  * Mount IMG, use it, unmount it.  @im: whose bytes may be changed meanwhile, or NULL.
  * Returns the sum of what was read (gentle only).
@@ -828,14 +845,15 @@ static uint64_t exercise(uint64_t seed, const struct seed_image *im, bool have_d
 	pthread_t t[THREADS];
 	const char *src = how != BY_FILE ? loop_attach(0, IMG, how) : IMG;
 	char opts[256];
-	int threads = gentle ? 1 : rnd(&r, 4) ? 1 : THREADS, i, err;
+	int threads = gentle ? 1 : rnd(&r, 4) ? 1 : THREADS, i;
+	bool share = !gentle && im && !strncmp(im->name, "digest", 6) && rnd(&r, 8), both = share;
 	bool dev = have_dev && (strict || rnd(&r, 4));
 	struct scribbler scribbler = { src, how != BY_FILE, im, rng_of(seed, 4), false };
 	bool scribbled = im && !rnd(&scribbler.r, 8);
 	pthread_t writer;
 	uint64_t sum = 0;
 
-	snprintf(opts, sizeof(opts), "%s%s%s%s%s", caches[gentle ? 0 : rnd(&r, 4)],
+	snprintf(opts, sizeof(opts), "%s%s%s%s%s%s", share ? "inode_share,domain_id=torture," : "", caches[gentle ? 0 : rnd(&r, 4)],
 		 !gentle && !rnd(&r, 16) ? "nouser_xattr," : "", !gentle && !rnd(&r, 16) ? "noacl," : "",
 		 !gentle && how == BY_FILE && !rnd(&r, 16) ? "directio," : "", dev ? "device=" : "");
 	if (dev)
@@ -847,9 +865,16 @@ static uint64_t exercise(uint64_t seed, const struct seed_image *im, bool have_d
 		return 0;
 	}
 	st->mounted++;
+	if (both && mount(IMG, MNT2, "erofs", MS_RDONLY | MS_NODEV | MS_NOSUID, opts)) {
+		judge("mount again");
+		both = false;
+	}
+	if (both && threads == 1)
+		threads = 2;
 	for (i = 0; i < threads; i++) {
 		user_init(&u[i], seed, i);
 		u[i].gentle = gentle;
+		u[i].mnt = both && i & 1 ? MNT2 : MNT;
 	}
 	if (scribbled && pthread_create(&writer, NULL, scribble, &scribbler))
 		die("pthread_create");
@@ -863,14 +888,13 @@ static uint64_t exercise(uint64_t seed, const struct seed_image *im, bool have_d
 	if (scribbled)
 		pthread_join(writer, NULL);
 	sum = u[0].sum;
-	for (i = 0; umount2(MNT, 0); i++) {
-		err = errno;
-		if (err != EBUSY || i == 20) {
-			fail("umount: %s", strerror(err));
-			exit(1);
-		}
-		usleep(50000);
+	if (both && rnd(&r, 2)) {
+		unmount(MNT2);
+		both = false;
 	}
+	unmount(MNT);
+	if (both)
+		unmount(MNT2);
 	return sum;
 }
 
@@ -902,7 +926,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct seed_image *)a)->name, ((const struct seed_image *)b)->name);
 }
 
-static void load_seeds(const char *dir)
+/* those whose names begin with @prefix */
+static void load_seeds(const char *dir, const char *prefix)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -914,7 +939,8 @@ static void load_seeds(const char *dir)
 	while ((e = readdir(d))) {
 		size_t n = strlen(e->d_name);
 
-		if (n < 5 || n >= sizeof(seeds->name) || strcmp(e->d_name + n - 4, ".img"))
+		if (n < 5 || n >= sizeof(seeds->name) || strcmp(e->d_name + n - 4, ".img") ||
+		    strncmp(e->d_name, prefix, strlen(prefix)))
 			continue;
 		seeds = realloc(seeds, (nr_seeds + 1) * sizeof(*seeds));
 		memset(&seeds[nr_seeds], 0, sizeof(*seeds));
@@ -1128,17 +1154,20 @@ static int supervise(pid_t pid, double begin)
 int main(int argc, char **argv)
 {
 	uint64_t first = 1, count = 0, skip = 0;
-	const char *dir = NULL, *out = NULL;
+	const char *dir = NULL, *out = NULL, *prefix = "";
 	bool replay = false;
 	char **files = calloc(argc, sizeof(*files));
 	int c, nfiles = 0, times = 9, control = 0;
 	size_t size;
 	pid_t pid;
 
-	while ((c = getopt(argc, argv, "d:s:n:ci:r:w:o:k:")) != -1) {
+	while ((c = getopt(argc, argv, "d:p:s:n:ci:r:w:o:k:")) != -1) {
 		switch (c) {
 		case 'd':
 			dir = optarg;
+			break;
+		case 'p':
+			prefix = optarg;
 			break;
 		case 's':
 			first = strtoull(optarg, NULL, 0);
@@ -1170,7 +1199,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (dir)
-		load_seeds(dir);
+		load_seeds(dir, prefix);
 	if (replay) {
 		const struct seed_image *im = image_of(first);
 		char name[4096];
@@ -1194,6 +1223,7 @@ int main(int argc, char **argv)
 		die("mmap");
 	mkdir(WORK, 0700);
 	mkdir(MNT, 0700);
+	mkdir(MNT2, 0700);
 	kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	if (kmsg < 0 || lseek(kmsg, 0, SEEK_END) < 0)
 		die("/dev/kmsg");

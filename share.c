@@ -126,13 +126,14 @@ static struct erofs_share *erofs_share_alloc(struct inode *inode)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&sh->refs, 1);
 	sh->size = i_size_read(inode);
-	sh->keylen = dlen + len;
 	memcpy(sh->key, sbi->domain, dlen);
 	len = erofs_getxattr(inode, base, sbi->share_xattr, sh->key + dlen, len);
 	if (len < 0) {
 		kfree(sh);
 		return ERR_PTR(len);
 	}
+	/* shorter than before if the volume was changed in between */
+	sh->keylen = dlen + len;
 	pages = new_inode(erofs_share_mnt->mnt_sb);
 	if (!pages) {
 		kfree(sh);

@@ -1031,7 +1031,7 @@ static void run_seeds(uint64_t first, uint64_t count)
 			st->slow = cpu;
 			st->slow_seed = seed;
 		}
-		if (cpu > 5000)
+		if (cpu > 30000)
 			fail("%llu ms of processor time", (unsigned long long)cpu);
 		check_log();
 		st->count++;

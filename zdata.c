@@ -38,8 +38,29 @@ static DEFINE_PER_CPU(unsigned long, z_erofs_scratch[Z_EROFS_SCRATCH_NR]);
 
 static void z_erofs_scratch_free(unsigned long v)
 {
-	if (v)
-		kvfree((void *)(v & PAGE_MASK));
+	void *p = (void *)(v & PAGE_MASK);
+
+	if (is_vmalloc_addr(p))
+		vfree(p);
+	else if (p)
+		free_pages((unsigned long)p, (v & ~PAGE_MASK) - PAGE_SHIFT);
+}
+
+/*
+ * Pages, not slab memory: what devices read to may be referenced page by page
+ * by the layers below, which kmalloc() memory doesn't take.
+ */
+static void *z_erofs_scratch_alloc(u8 bits)
+{
+	gfp_t gfp = GFP_NOFS | __GFP_NOWARN;
+	struct page *page;
+
+	if (bits == PAGE_SHIFT)
+		return (void *)__get_free_page(gfp);
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY, bits - PAGE_SHIFT);
+	if (likely(page))
+		return page_address(page);
+	return __vmalloc(1UL << bits, gfp);
 }
 
 void *z_erofs_scratch_get(enum z_erofs_scratch_kind kind, u32 size, u8 *bits)
@@ -51,7 +72,7 @@ void *z_erofs_scratch_get(enum z_erofs_scratch_kind kind, u32 size, u8 *bits)
 		return (void *)(v & PAGE_MASK);
 	z_erofs_scratch_free(v);
 	*bits = max_t(u8, order_base_2(size), PAGE_SHIFT);
-	return kvmalloc(1UL << *bits, GFP_NOFS | __GFP_NOWARN);
+	return z_erofs_scratch_alloc(*bits);
 }
 
 void z_erofs_scratch_put(enum z_erofs_scratch_kind kind, void *p, u8 bits)
@@ -62,6 +83,8 @@ void z_erofs_scratch_put(enum z_erofs_scratch_kind kind, void *p, u8 bits)
 		return;
 	if (bits <= Z_EROFS_SCRATCH_MAX_BITS)
 		v = xchg(raw_cpu_ptr(&z_erofs_scratch[kind]), v | bits);
+	else
+		v |= bits;
 	z_erofs_scratch_free(v);
 }
 

@@ -48,7 +48,8 @@ cp "$busybox" "$r/bin/busybox"
 "$r/bin/busybox" --list | grep -vxE 'busybox|init|linuxrc|modprobe' |
 	while read -r a; do ln -s busybox "$r/bin/$a"; done
 # dash as the shell: busybox's own would run applets instead of what PATH has.
-progs="dash $progs"
+# busybox again for its libraries: it need not be the static one.
+progs="busybox dash $progs"
 install -m 755 "$vm/init.sh" "$r/init"
 install -m 755 "$vm/modprobe.sh" "$r/sbin/modprobe"
 install -m 644 "$vm/report.sh" "$r/vm-report.sh"

@@ -105,7 +105,7 @@ for p in $progs; do
 	f=$(realpath "$f")
 	rm -f "$r/bin/$p"
 	install -m 755 "$f" "$r/bin/$p"
-	{ ldd "$f" 2>/dev/null || true; } | grep -o '/[^ ]*' | while read -r l; do
+	{ ldd "$f" 2>/dev/null | grep -o '/[^ ]*' || true; } | while read -r l; do
 		[ -e "$r$l" ] || install -D -m 755 "$l" "$r$l"
 	done
 done

@@ -10,6 +10,17 @@ SPLAT+='|bad unlock balance|blocked for more than|soft lockup|hard LOCKUP|detect
 SPLAT+='|list_(add|del) corruption|refcount_t:|ODEBUG|VFS: Busy inodes|Bad page|Objects remaining'
 SPLAT+='|kmemleak: [0-9]+ new|Kernel panic|sysfs: cannot create duplicate|UAF|scheduling while atomic'
 
+# excerpt LOG: the first bad line of a console log and what follows, else its end
+excerpt() {
+	local n
+	n=$(grep -naE "$SPLAT|^not ok " "$1" 2>/dev/null | head -n 1 | cut -d: -f1)
+	if [ -n "$n" ]; then
+		sed -n "$((n > 12 ? n - 12 : 1)),$((n + 28))p" "$1"
+	else
+		tail -n 25 "$1" 2>/dev/null
+	fi | cut -c1-160
+}
+
 new_nonce() { od -An -v -tx8 -N 16 /dev/urandom | tr -d ' \n'; }
 
 # judge NONCE LOG ALLOW: 0 and silence if the guest succeeded, else the reason.

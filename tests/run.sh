@@ -8,6 +8,7 @@
 # progress.  The last line is "N passed, N failed".
 set -uo pipefail
 . "$(dirname "$0")/../scripts/lib.sh"
+. "$(dirname "$0")/../scripts/vm-lib.sh"
 
 pat=${1:-*}
 export TEST_FILTER=
@@ -112,6 +113,13 @@ pass=$(cat "$res"/* | grep -c '^ok ')
 fail=$(cat "$res"/* | grep -c '^not ok ')
 if [ "$fail" != 0 ]; then
 	echo
+	# What the guest said, for readers who have no more than this output.
+	cat "$res"/* | sed -n 's/^not ok .*; log: \([^ ]*\)$/\1/p' | sort -u | head -n 3 |
+		while read -r log; do
+			echo "--- $(basename "$log")"
+			excerpt "$log"
+			echo
+		done
 	echo "Failed:"
 	cat "$res"/* | sed -n 's/^not ok /  /p'
 	echo "Logs: build/logs/"

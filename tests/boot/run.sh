@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# run.sh [PATTERN] - boot a Debian whose root file system is EROFS, log in on the
+# serial console, check, power off.  By default one kernel and one image: root
+# hash on the command line, overlay in memory, all checks; then the same image
+# with one byte changed, which must not come up.  BOOT_FULL=1: three kernels, two
+# compression algorithms, with and without dm-verity, with dracut.  PATTERN
+# selects by the suite of the kernel.
+set -uo pipefail
+. "$(dirname "$0")/../../scripts/lib.sh"
+. "$TOP/scripts/vm-lib.sh"
+. "$TOP/tests/boot/boot-lib.sh"
+pat=${1:-*}
+need qemu-system-x86_64 python3 veritysetup mmdebstrap
+
+suites=bookworm
+[ -z "${BOOT_FULL:-}" ] || suites="bookworm bookworm-backports trixie-backports"
+
+if [ -z "${BOOT_INSIDE:-}" ]; then
+	# All that has to be fetched or built, before the namespace.
+	mkdir -p "$WORK" "$LOGS"
+	tree=$("$TOP/tests/boot/mkroot.sh" root) || { echo "not ok tree - no Debian to pack"; exit 1; }
+	"$TOP/scripts/fetch-tools.sh" bookworm sid >/dev/null || exit 1
+	ns=(unshare -m)
+	[ "$(id -u)" = 0 ] || ns=(unshare -rm)
+	export BOOT_INSIDE=1 BOOT_TREE=$tree
+	exec "${ns[@]}" bash "$0" "$pat"
+fi
+tree=$BOOT_TREE
+
+fail=0
+result() { # NAME STATUS
+	if [ "$2" = 0 ]; then echo "ok $1 ($((SECONDS - begin)) s)"; else fail=1; fi
+}
+
+"$TOP/tests/boot/payload.sh" "$tree" "$WORK/payload" >"$LOGS/boot-payload.log" 2>&1 || {
+	tail -n 5 "$LOGS/boot-payload.log" >&2
+	echo "not ok payload - see build/logs/boot-payload.log"
+	exit 1
+}
+
+# one SUITE KIND plain|verity INITRD CHECKS
+one() {
+	local suite=$1 kind=$2 how=$3 initrd=$4 checks=$5 rel img p append disks
+	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
+	img=$(root_image "$tree" "$rel" "$kind") || return 1
+	# The payload as a plain tar file on a disk
+	p=$WORK/payload/p
+	cp "$TOP"/tests/boot/guest/*.sh "$p/"
+	cp "$img.sums" "$p/root.sums"
+	cp "$img.list" "$p/root.list"
+	tar -C "$WORK/payload" -cf "$WORK/payload.tar" p
+	append="rootfstype=erofs ro erofs-lts.overlay=tmpfs"
+	case $how in
+	plain) append+=" root=/dev/vda" ;;
+	verity)
+		append+=" root=/dev/mapper/root roothash=$(cat "$img.roothash")"
+		append+=" systemd.verity_root_data=/dev/vda systemd.verity_root_hash=/dev/vdb"
+		;;
+	esac
+	disks=("$img.img" "$img.hash" "$WORK/payload.tar" "$WORK/payload/super.img")
+	boot "$suite-$kind-$how" "$rel" "$initrd" "${LIMIT:-900}" \
+		"mkdir /tmp/t && tar -C /tmp/t -xf /dev/vdc && sh /tmp/t/p/check.sh $checks" "$append" "${disks[@]}"
+}
+
+# tampered SUITE KIND INITRD: two bytes of the first program changed; dm-verity has
+# to notice before anything of it runs
+tampered() {
+	local suite=$1 kind=$2 initrd=$3 rel img bad at append log rc=0
+	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
+	img=$(root_image "$tree" "$rel" "$kind") || return 1
+	bad=$WORK/tampered.img
+	at=$("$CACHE/tools/sid/dump.erofs" -e --path=/usr/lib/systemd/systemd "$img.img" 2>/dev/null |
+		sed -n 's/^ *0: .*: *\([0-9]*\)\.\..*/\1/p' | head -n 1)
+	[ -n "$at" ] || { echo "not ok $suite-tampered - dump.erofs does not say where init is"; return 1; }
+	cp --reflink=auto "$img.img" "$bad"
+	printf '\377\377' | dd of="$bad" bs=1 seek=$((at + 100)) conv=notrunc status=none
+	! cmp -s "$img.img" "$bad" || { echo "not ok $suite-tampered - the byte did not change"; return 1; }
+	append="rootfstype=erofs ro erofs-lts.overlay=tmpfs root=/dev/mapper/root roothash=$(cat "$img.roothash")"
+	append+=" systemd.verity_root_data=/dev/vda systemd.verity_root_hash=/dev/vdb loglevel=4"
+	log=$LOGS/boot-$suite-tampered.log
+	REFUSED=1 boot "$suite-tampered" "$rel" "$initrd" "${LIMIT:-900}" true "$append" "$bad" "$img.hash" || rc=1
+	rm -f "$bad"
+	[ $rc = 0 ] || return 1
+	grep -aqE 'verity: .*block [0-9]+ is corrupted' "$log" || {
+		echo "not ok $suite-tampered - the log says nothing of a corrupted block"
+		return 1
+	}
+}
+
+for suite in $suites; do
+	# shellcheck disable=SC2053  # a pattern on purpose
+	[[ $suite == $pat ]] || continue
+	begin=$SECONDS
+	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite") || exit 1
+	ko=$("$TOP/scripts/build-module.sh" "$suite" - 2>"$LOGS/module-boot-$suite.log") || {
+		echo "not ok $suite-build - the module does not build"
+		exit 1
+	}
+	initrd=$WORK/initrd-$suite
+	(initramfs "$tree" "$rel" "$ko" "$initrd")
+	rc=$?
+	[ $rc = 0 ] || echo "not ok $suite-initramfs - see build/boot/initrd-$suite.log"
+	result "$suite-initramfs" $rc
+	[ $rc = 0 ] || continue
+	begin=$SECONDS
+	one "$suite" lz4hc verity "$initrd" all
+	result "$suite-lz4hc-verity" $?
+	begin=$SECONDS
+	tampered "$suite" lz4hc "$initrd"
+	result "$suite-tampered" $?
+	[ -n "${BOOT_FULL:-}" ] || continue
+	for c in lz4hc:plain zstd:plain zstd:verity; do
+		begin=$SECONDS
+		one "$suite" "${c%:*}" "${c#*:}" "$initrd" system
+		result "$suite-${c%:*}-${c#*:}" $?
+	done
+done
+exit $fail

@@ -76,17 +76,18 @@ adjust() {
 		return sprintf("%.0f.000000000", p[1])
 	}
 	function id(old, new) { return new ~ /^\+/ ? sprintf("%.0f", old + substr(new, 2)) : new }
-	$10 != "-" && $1 == $10 { first[$1] = $13 }
+	$10 != "-" && $1 == $10 { first[$1] = $13; firstx[$1] = $12 }
 	{
 		if ("splitlinks" in opt && $10 != "-") {
 			if ($2 == "f") $13 = first[$10]
+			$12 = firstx[$10]
 			$8 = 1
 			$10 = "-"
 		}
 		if ("mt" in opt) $7 = opt["mt"] ".000000000"
 		if ("mt32" in opt && $4 < 65536 && $5 < 65536) $7 = wrap($7)
 		if ("owner" in opt) { $4 = id($4, own[1]); $5 = id($5, own[2]) }
-		if ("noxattr" in opt) $12 = "-"
+		if ("noxattr" in opt && $12 != "=") $12 = "-"
 		if ("nlink16" in opt) $8 %= 65536
 		if ("root" in opt && $1 == ".") {
 			split(opt["root"], m, "@")
@@ -124,7 +125,7 @@ if [ "${1:-}" = --one ]; then
 	IFS='|' read -r name _ _ tree _ args <<<"$(grep "^$1|" "$RECIPES")"
 	key=$2 mkfs=$3
 	img=$dir/$name-$key.img
-	src=$TREES/${tree%>*} blobs=- prepend='' flat=''
+	src=$TREES/${tree%>*} blobs=- prepend='' flat='' disk=''
 	argv=()
 	for a in $args; do
 		case $a in
@@ -134,6 +135,14 @@ if [ "${1:-}" = --one ]; then
 			tar -C "$src" --format=pax --xattrs --xattrs-include='*' --numeric-owner --sort=name \
 				--pax-option=delete=atime,delete=ctime -cf "$img.tar" .
 			src=$img.tar
+			continue
+			;;
+		%DISK)
+			# mkfs.erofs maps sources of fragments, and a mapped hole takes memory on tmpfs
+			disk=$img.src
+			rm -rf "$disk"
+			cp -a --sparse=always "$src" "$disk"
+			src=$disk
 			continue
 			;;
 		%FLAT)
@@ -160,6 +169,7 @@ if [ "${1:-}" = --one ]; then
 	"$mkfs" "${argv[@]+"${argv[@]}"}" "$img.tmp" ${src:+"$src"} "${argv2[@]+"${argv2[@]}"}" \
 		>"$img.log" 2>&1 </dev/null || rc=$?
 	end=$(date +%s%N)
+	[ -z "$disk" ] || rm -rf "$disk"
 	if [ $rc != 0 ]; then
 		rm -f "$img.tmp" "$img.tar"
 		echo "$rc $(grep -aiE 'error|invalid|unsupp|not ' "$img.log" | head -n 1 | cut -c1-160)" >"$img.refused"
@@ -205,7 +215,17 @@ mkdir -p "$dir"
 lock images
 DIGEST=$(tool digest)
 STRESS=$(tool stress)
-treekey=$(sha256sum <"$here/mktree.py" | cut -c1-12)
+# Key of each tree: only what it is made by.
+declare -A tkey
+# shellcheck disable=SC2046  # a list of words
+while read -r t k; do tkey[$t]=$k; done < <("$here/mktree.py" --key $("$here/mktree.py" --list))
+[ ${#tkey[@]} -gt 0 ] || die "mktree.py lists no trees"
+# Key of a sum or pair of trees, as recipes name them.
+treekey() {
+	local t k=''
+	for t in ${1//[+>]/ }; do k+=${tkey[$t]:?no tree $t}; done
+	printf '%s' "$k"
+}
 digkey=$(sha256sum <"$DIGEST" | cut -c1-8)
 export RECIPES=$here/recipes
 declare -A mkfs_of ver_of
@@ -214,6 +234,7 @@ for v in 1.5 1.8 1.9; do
 	mkfs_of[$v]=$d/mkfs.erofs
 	ver_of[$v]=$(cat "$d/.complete")
 done
+mkfs_of[hand]=$here/mkhand.py ver_of[hand]=$(sha256sum <"$here/mkhand.py")
 
 wanted() {
 	[ "$2" -le "$tier" ] || return 1
@@ -232,7 +253,7 @@ names=() jobs=() late=() trees=() refused=()
 declare -A key_of expect_of tree_of args_of tier_of need_of
 while IFS='|' read -r name v t tree expect args; do
 	case $name in '' | '#'*) continue ;; esac
-	key_of[$name]=$(echo "$FORMAT|${ver_of[$v]}|$args|$tree|$treekey" | sha256sum | cut -c1-12)
+	key_of[$name]=$(echo "$FORMAT|${ver_of[$v]}|$args|$tree|$(treekey "$tree")" | sha256sum | cut -c1-12)
 	expect_of[$name]=$expect tree_of[$name]=$tree args_of[$name]=$args
 	tier_of[$name]=$t need_of[$name]=$v
 	wanted "$name" "$t" || continue
@@ -252,7 +273,7 @@ for name in "${names[@]}"; do
 		case ${args_of[$name]} in *%IMG:*) late+=("$name") ;; *) jobs+=("$name") ;; esac
 	fi
 	for t in ${tree_of[$name]//[+>]/ }; do
-		[ -e "$dir/tree-$t-$treekey-$digkey.digest" ] && [ -e "$dir/tree-$t-$treekey.blocks" ] ||
+		[ -e "$dir/tree-$t-${tkey[$t]}-$digkey.digest" ] && [ -e "$dir/tree-$t-${tkey[$t]}.blocks" ] ||
 			trees+=("$t")
 	done
 done
@@ -264,14 +285,15 @@ TMPM=$(mktemp)
 trap 'rm -f "$TMPM"' EXIT
 export MANIFEST=$TMPM
 all_lines() {
-	local name img blobs off blocks
+	local name img blobs off blocks t
 	for name in "${names[@]}"; do
 		img=$name-${key_of[$name]}.img
 		[ -e "$dir/$img" ] || continue
 		# shellcheck disable=SC2012  # names without blanks
 		blobs=$(cd "$dir" && ls "$img".blob* 2>/dev/null | sort -V | paste -sd,) || true
 		off=$(sed -n 's/.*%PREPEND:\([0-9]*\).*/\1/p' <<<"${args_of[$name]}")
-		blocks=tree-${tree_of[$name]#*>}-$treekey.blocks
+		t=${tree_of[$name]#*>}
+		blocks=tree-$t-${tkey[$t]:-none}.blocks
 		[ -e "$dir/$blocks" ] || blocks=-
 		echo "$name $img ${img%.img}-$digkey.exp ${blobs:--} ${off:-0} ${tier_of[$name]} $blocks"
 	done
@@ -284,8 +306,8 @@ build() {
 		python3 "$here/mktree.py" "$t" "$TREES/$t"
 		"$DIGEST" "$TREES/$t" >"$TREES/digest" ||
 			die "the tree $t itself gives errors or mismatches"
-		mv "$TREES/digest" "$dir/tree-$t-$treekey-$digkey.digest"
-		"$STRESS" -w "$dir/tree-$t-$treekey.blocks" "$TREES/$t"
+		mv "$TREES/digest" "$dir/tree-$t-${tkey[$t]}-$digkey.digest"
+		"$STRESS" -w "$dir/tree-$t-${tkey[$t]}.blocks" "$TREES/$t"
 	done
 	# text, noise and the rest to different algorithms and cluster sizes
 	cat >"$TREES/hints" <<-'H'
@@ -309,7 +331,7 @@ if [ ${#jobs[@]} -gt 0 ] || [ ${#late[@]} -gt 0 ] || [ ${#trees[@]} -gt 0 ]; the
 	start=$SECONDS
 	# A subshell with a mount namespace of its own: nothing to unmount later.
 	declare -p names jobs late trees key_of tree_of args_of tier_of need_of mkfs_of \
-		here dir DIGEST STRESS treekey digkey >"$TMPM.env"
+		here dir DIGEST STRESS tkey digkey >"$TMPM.env"
 	declare -f build all_lines say die >>"$TMPM.env"
 	rc=0
 	unshare -m --propagation private bash -c "set -euo pipefail; . '$TMPM.env'; build" || rc=$?
@@ -333,7 +355,7 @@ for name in "${names[@]}"; do
 	if [ ! -e "$exp" ] || [ "$RECIPES" -nt "$exp" ] || [ "$0" -nt "$exp" ]; then
 		t=${tree_of[$name]#*>}
 		for t in ${t//+/ }; do
-			cat "$dir/tree-$t-$treekey-$digkey.digest"
+			cat "$dir/tree-$t-${tkey[$t]}-$digkey.digest"
 		done | if [[ ${tree_of[$name]} == *+* ]]; then LC_ALL=C sort -k1,1 -u; else cat; fi |
 			adjust "${expect_of[$name]}" >"$exp.tmp"
 		mv "$exp.tmp" "$exp"
@@ -345,14 +367,14 @@ for r in "${refused[@]+"${refused[@]}"}"; do say "no image of $r"; done
 say "$(wc -l <"$TMPM") images, $(cd "$dir" && cut -d' ' -f2 "$TMPM" | xargs -r du -ch --apparent-size | tail -n 1 | cut -f1)"
 
 # Images of recipes that are gone, after a week.
-printf '%s\n' "${!key_of[@]}" | while read -r n; do echo "$n-${key_of[$n]}"; done >"$TMPM"
+{
+	for n in "${!key_of[@]}"; do echo "$n-${key_of[$n]}"; done
+	for t in "${!tkey[@]}"; do echo "tree-$t-${tkey[$t]}"; done
+} >"$TMPM"
 find "$dir" -maxdepth 1 -type f -mtime +7 -name '*-*.*' | while read -r f; do
 	b=${f##*/}
 	b=${b%%.*}
-	grep -qF -- "${b%-????????}" "$TMPM" || grep -qF -- "$b" "$TMPM" || case $b in
-	tree-*-"$treekey-$digkey" | tree-*-"$treekey") ;;
-	*) rm -f "$f" ;;
-	esac
+	grep -qxF -- "${b%-????????}" "$TMPM" || grep -qxF -- "$b" "$TMPM" || rm -f "$f"
 done
 printf '%s\n' "$dir"
 [ $bad = 0 ]

@@ -6,8 +6,12 @@ Owns the source trees of the test images.  Needs root (owners, device nodes,
 trusted xattrs) and a file system with 64 KiB xattrs, ACLs and 64-bit times:
 tmpfs, as mkimages.sh mounts it.  The same TREE gives the same objects on every
 machine; only directory sizes and inode numbers differ.
+
+mktree.py --key TREE prints a word that changes when TREE may have changed: the
+hash of this file without the functions of other trees.
 """
 import hashlib
+import inspect
 import os
 import random
 import socket
@@ -300,7 +304,7 @@ def tree_digests(t):
 
 
 def tree_big(t):
-    """Large files and large directories, about 30 MB."""
+    """Large files and large directories, about 25 MB."""
     t.dir("")
     t.file("text-10m", words("t10", 10 << 20))
     t.file("mixed-6m", mixed("m6", (6 << 20) + 77, 60000))
@@ -308,9 +312,9 @@ def tree_big(t):
     t.file("noise-3m", noise("n3", 3 << 20))
     t.file("zero-5m", bytes(5 << 20))
     t.file("repeat-2m", (noise("r2", 70000) * 31)[:2 << 20])
-    t.dir("20000")
-    for i in range(20000):
-        t.file(f"20000/file{i * 7919 % 20000:05d}", b"" if i % 16 else b"content %d" % i)
+    t.dir("5000")       # each object costs about a millisecond in an emulated machine
+    for i in range(5000):
+        t.file(f"5000/file{i * 7919 % 5000:05d}-{'n' * (i % 50)}", b"" if i % 16 else b"content %d" % i)
     t.dir("dirs")
     for i in range(400):
         t.dir(f"dirs/d{i}")
@@ -330,6 +334,40 @@ def tree_giant(t):
                                (4 << 30) + 4093: noise("s2", 20000), end - 3: b"end"})
     t.sparse("hole-6g", 6 << 30, {})
     t.file("small", b"beside them")
+
+
+def tree_huge(t):
+    """More than 5 GiB that compress to little, and files behind them in name order."""
+    t.dir("")
+    end = 5 << 30
+    t.sparse("five-gib", end, {0: words("h0", 5000), (4 << 30) - 10: words("h1", 4103),
+                               (4 << 30) + 4093: noise("h2", 20000), end - 3: b"end"})
+    t.sparse("a-20m", 20 << 20, {5: words("h3", 50000), 15 << 20: words("h4", 60000)})
+    for i in range(5):
+        t.file(f"z-after{i}", words(f"h5{i}", 3000 * i + 77))
+    t.file("z-after-large", words("h6", 300000))
+
+
+def tree_hand(t):
+    """Few objects, all with one owner and time, for images written by hand."""
+    t.dir("")
+    t.dir("sub")
+    t.dir("sub/empty")
+    t.file("sub/inner", words("y1", 30000))
+    t.file("text", words("y2", 150000))
+    t.file("text-2", words("y3", 81920))
+    t.file("mixed", mixed("y4", 100001, 9000))
+    t.file("noise", noise("y5", 40000))
+    t.file("with-holes", words("y6", 20000) + bytes(50000) + words("y7", 10000) + bytes(12345))
+    t.file("zeros", bytes(65536))
+    t.file("tiny", b"tiny")
+    t.file("empty")
+    t.symlink("link", "sub/inner")
+    t.symlink("edge", "e" * 64)
+    for i in range(4):
+        t.file(f"attr{i}", words(f"y8{i}", 9000 * i + 100), xattrs={
+            "user.shared-by-all": b"the same value" * 3, "user.own": b"%d" % i,
+            "trusted.shared-by-two": b"%d" % (i // 2)})
 
 
 def tree_sparse(t):
@@ -473,6 +511,24 @@ def main():
     trees = {k[5:]: v for k, v in globals().items() if k.startswith("tree_")}
     if sys.argv[1:] == ["--list"]:
         print("\n".join(trees))
+        return
+    if sys.argv[1:2] == ["--key"]:
+        # trees call others: what is named in the function belongs to it
+        with open(__file__, encoding="utf-8") as f:
+            source = f.read()
+        bodies = {k: inspect.getsource(v) for k, v in trees.items()}
+        for name in sys.argv[2:]:
+            used, text = {name}, source
+            while True:
+                more = {k for k in trees if any(f"tree_{k}(" in bodies[u] for u in used)}
+                if more <= used:
+                    break
+                used |= more
+            for k in trees:
+                if k not in used:
+                    text = text.replace(bodies[k], "")
+            text = "\n".join(line for line in text.split("\n") if line)
+            print(name, hashlib.sha256(text.encode()).hexdigest()[:12])
         return
     if len(sys.argv) != 3 or sys.argv[1] not in trees or os.listdir(sys.argv[2]):
         sys.exit("usage: mktree.py %s EMPTY-DIR" % "|".join(trees))

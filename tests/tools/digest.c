@@ -17,7 +17,8 @@
  *	 9 rdev		major:minor or "-"
  *	10 link		for nlink > 1: path of the first name of the same inode, else "-"
  *	11 target	of a symbolic link, else "-"
- *	12 xattrs	name=length:hash, sorted by name, joined with "," or "-"
+ *	12 xattrs	name=length:hash, sorted by name, joined with "," or "-"; "=" for
+ *			further names of an inode
  *	13 data		hash of the content; "=" for further names of an inode
  *
  * Names are sorted bytewise, parents come before children.  Regular files are
@@ -49,6 +50,8 @@
 
 #define BIG_FILE	(64ULL << 20)	/* larger ones are sampled */
 #define WINDOW		65536		/* bytes of one sample */
+#define MANY		(1ULL << 20)	/* files above this size get ... */
+#define RANDOM_PIECES	96		/* ... so many random reads, then ascending ones */
 #define XATTR_MAX	65536
 
 enum { WAY_RAND = 1, WAY_MMAP = 2, WAY_SEQ = 4 };
@@ -277,7 +280,18 @@ static bool read_all(int fd, unsigned char *buf, size_t len, uint64_t pos, int *
 	return true;
 }
 
-/* The file cut into pieces of odd lengths, read in random order into place. */
+static int cmp_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The file cut into pieces of odd lengths, read in random order into place.  Each
+ * random read may decode a whole cluster, which emulated machines are slow at: of
+ * a large file only the first pieces are read in that way.
+ */
 static bool way_rand(int fd, uint64_t size, uint64_t seed, int *err)
 {
 	size_t n = 0, room = 0, i;
@@ -301,11 +315,15 @@ static bool way_rand(int fd, uint64_t size, uint64_t seed, int *err)
 		cut[i - 1] = cut[k];
 		cut[k] = t;
 	}
+	if (size > MANY && n > RANDOM_PIECES)
+		qsort(cut + RANDOM_PIECES, n - RANDOM_PIECES, sizeof(*cut), cmp_u64);
 	/* the length is recomputed: the next higher cut bounds each piece */
 	for (i = 0; i < n && ok; i++) {
 		uint64_t end = size;
 		size_t k;
 
+		if (size > MANY && i == RANDOM_PIECES)
+			posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
 		if (n < 512) {
 			for (k = 0; k < n; k++)
 				if (cut[k] > cut[i] && cut[k] < end)
@@ -717,7 +735,9 @@ static void do_object(int dirfd, const char *name, const struct entry *e, uint64
 	       S_ISCHR(st.st_mode) ? 'c' : S_ISBLK(st.st_mode) ? 'b' : S_ISFIFO(st.st_mode) ? 'p' :
 	       S_ISSOCK(st.st_mode) ? 's' : '?';
 	*proc = 0;
-	if (type == 'f' || type == 'd') {
+	if (type != 'd' && st.st_nlink > 1)
+		first = seen_find(st.st_ino);
+	if ((type == 'f' && !first) || type == 'd') {
 		fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | (type == 'd' ? O_DIRECTORY : 0));
 		if (fd < 0)
 			report("open", errno);
@@ -737,7 +757,6 @@ static void do_object(int dirfd, const char *name, const struct entry *e, uint64
 	else
 		printf("- ");
 	if (type != 'd' && st.st_nlink > 1) {
-		first = seen_find(st.st_ino);
 		put_escaped(first ? first : path, strlen(first ? first : path));
 		putchar(' ');
 	} else {
@@ -757,7 +776,11 @@ static void do_object(int dirfd, const char *name, const struct entry *e, uint64
 	} else {
 		printf("- ");
 	}
-	put_xattrs(fd, proc, note, sizeof(note));
+	*note = 0;
+	if (first)
+		putchar('=');
+	else
+		put_xattrs(fd, proc, note, sizeof(note));
 	putchar(' ');
 	if (type == 'f' && first)
 		printf("=\n");

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# run-fsck.sh [NAME-PATTERN...] - the second oracle, in user space: what
+# fsck.erofs 1.9.4 --extract makes of each image is compared with the source tree
+# (names, types, modes, owners, sizes, link targets, contents; xattrs and times
+# where it restores them are left to the kernels).  An image on which both agree
+# tells that an image and its expected digest are right even if no kernel but ours
+# mounts it.
+#
+# What that program gets wrong is listed in fsck.tab with the reason; an entry that
+# no longer fails is a failure too.  Results are kept in the cache, a line an image,
+# and go to build/images/fsck-1.9.4.results.  Trees with files of 5 GiB are left out.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../scripts/lib.sh"
+mkimages=$here/mkimages.sh
+
+# compare IMAGE EXPECTED DEVICES OFFSET: prints nothing if they agree
+if [ "${1:-}" = --one ]; then
+	read -r name img exp blobs off key <<<"$2"
+	top=$T/$name
+	args=()
+	[ "$blobs" = - ] || for b in ${blobs//,/ }; do args+=("--device=$b"); done
+	[ "$off" = 0 ] || args+=("--offset=$off")
+	# names, types and what a file system without xattrs can hold
+	# shellcheck disable=SC2016  # a program for awk
+	fields='{ print $1, $2, $3, $4, $5, $6, $9, $11, $13 }'
+	if ! timeout 300 "$FSCK" "${args[@]+"${args[@]}"}" --extract="$top" "$img" >"$top.log" 2>&1; then
+		why="failed: $(grep -a '<E>' "$top.log" | head -n 1 | tr -d '\000' | cut -c1-120)"
+	else
+		"$DIGEST" -x -m seq "$top" | grep -v ' MISMATCH ' | awk "$fields" >"$top.got"
+		why=$(awk "$fields" "$exp" | diff - "$top.got" | grep '^[<>]' | head -n 2 | cut -c1-100 | tr '\n' ';')
+		why=${why:+differs: $why}
+	fi
+	rm -rf "$top"
+	if [ -z "$why" ]; then echo "$name ok 0 2"; else echo "$name failed 0 2 $why"; fi >"$key"
+	exit 0
+fi
+
+logs=$TOP/build/logs
+mkdir -p "$logs" "$TOP/build/images"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+	echo "not ok fsck/$1 - $2"
+	exit 1
+}
+images=$("$mkimages" -t 2 -o "$work/manifest" "$@" 2>"$logs/mkimages-fsck.log") ||
+	fail images "the images cannot be made: $(tail -n 1 "$logs/mkimages-fsck.log")"
+FSCK=$("$TOP/scripts/fetch-tools.sh" 1.9)/fsck.erofs
+DIGEST=$("$mkimages" --tool digest)
+T=$work/t
+export FSCK DIGEST T
+self=$({ sed -n '/^if .*--one/,/^fi/p' "$0"; cat "$(dirname "$FSCK")/.complete"; } | sha256sum | cut -c1-8)
+
+: >"$work/todo"
+: >"$work/keys"
+while read -r name img exp blobs off _ blocks; do
+	case $blocks in
+	tree-huge-* | tree-giant-*) continue ;;
+	esac
+	key=$images/${exp%.exp}.fsck-$self
+	# the expected digest may change with the recipe's "expect" field
+	if [ ! -e "$key" ] || [ "$images/$exp" -nt "$key" ]; then
+		[ "$blobs" = - ] || blobs=$images/${blobs//,/,$images/}
+		echo "$name $images/$img $images/$exp $blobs $off $key" >>"$work/todo"
+	fi
+	echo "$key" >>"$work/keys"
+done <"$work/manifest"
+[ -s "$work/keys" ] || fail images "none matches"
+if [ -s "$work/todo" ]; then
+	say "fsck.erofs reads $(wc -l <"$work/todo") images ..."
+	export work
+	# shellcheck disable=SC2016  # expanded in there
+	unshare -m --propagation private bash -c '
+		set -e
+		mkdir -p "$T"
+		mount -t tmpfs -o size=1g,mode=755 fsck "$T"
+		nice xargs -d "\n" -n1 -P2 "$0" --one <"$work/todo"' "$(realpath "$0")" ||
+		fail images "the extraction failed"
+fi
+
+rc=0
+: >"$work/results"
+while read -r key; do
+	cat "$key" >>"$work/results"
+	read -r name res _ _ why <"$key"
+	known=$(awk -F'|' -v n="$name" '!/^#/ && $1 == n { print $2 }' "$here/fsck.tab")
+	if [ "$res" = ok ] && [ -z "$known" ]; then
+		echo "ok fsck/$name"
+	elif [ "$res" != ok ] && [ -n "$known" ]; then
+		say "fsck.erofs and $name: $known"
+	elif [ "$res" = ok ]; then
+		echo "not ok fsck/$name - is right now; take it out of fsck.tab ($known)"
+		rc=1
+	else
+		echo "not ok fsck/$name - $why"
+		rc=1
+	fi
+done <"$work/keys"
+cp "$work/results" "$TOP/build/images/fsck-1.9.4.results"
+exit $rc

@@ -9,15 +9,6 @@
 
 #define DIRENT_SIZE	sizeof(struct erofs_dirent)
 
-int erofs_name_cmp(const char *a, u32 alen, const char *b, u32 blen)
-{
-	int diff = memcmp(a, b, min(alen, blen));
-
-	if (diff)
-		return diff;
-	return alen < blen ? -1 : alen > blen;
-}
-
 static u32 dirent_nameoff(const u8 *p, u32 i)
 {
 	u32 v = get_unaligned_le16(p + i * DIRENT_SIZE + offsetof(struct erofs_dirent, nameoff));

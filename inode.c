@@ -135,7 +135,6 @@ static int erofs_inode_fill(struct inode *inode, struct erofs_metabuf *b)
 static struct inode *erofs_inode_get(struct super_block *sb, u64 nid, bool report)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
-	struct erofs_inode_desc d;
 	struct erofs_metabuf b;
 	struct inode *inode;
 	int err;
@@ -147,14 +146,11 @@ static struct inode *erofs_inode_get(struct super_block *sb, u64 nid, bool repor
 		return inode;
 
 	err = erofs_metabuf_nid(&b, sb, nid);
+	/* others compare d.nid meanwhile: it is only ever set to what it is */
 	if (!err)
-		err = erofs_inode_decode(&sbi->s, &b.m, nid, &d);
-	if (!err) {
-		/* others compare d.nid meanwhile, so it must never change */
-		d.nid = nid;
-		EROFS_I(inode)->d = d;
+		err = erofs_inode_decode(&sbi->s, &b.m, nid, &EROFS_I(inode)->d);
+	if (!err)
 		err = erofs_inode_fill(inode, &b);
-	}
 	if (unlikely(err)) {
 		if (report)
 			erofs_fault_report(sb, true, nid, err, &b.m.fault);

@@ -90,6 +90,11 @@ static inline u64 get_unaligned_le64(const void *p)
 	return get_unaligned_le32(b) | (u64)get_unaligned_le32(b + 4) << 32;
 }
 
+static inline u64 get_unaligned_be64(const void *p)
+{
+	return __builtin_bswap64(get_unaligned_le64(p));
+}
+
 static inline void put_unaligned_le32(u32 v, void *p)
 {
 	u8 *b = p;

@@ -40,6 +40,9 @@ one() {
 		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$SHARE/$exp" /tmp/got) ||
 			why="$why; ${v#*;}"
 		seen=${v%%;*}
+		# 16 letters without a terminator
+		[ "$name" != label-full ] || [ "$("$T/trymount" -l /mnt/i)" = AAAAAAAAAAAAAAAA ] ||
+			why="$why; label is $("$T/trymount" -l /mnt/i)"
 		umount /mnt/i || why="$why; umount failed"
 	fi
 	for d in $devs; do "$T/lo" -D "$d" || why="$why; loop device busy"; done

@@ -25,7 +25,7 @@ module_dir() {
 		install -D -m 644 "$ko" "$dst/updates/dkms/erofs.ko"
 	fi
 	depmod -b "$root" "$rel" || die "depmod failed for $rel"
-	grep -q /erofs/erofs "$dst/modules.dep" || die "the modules of $rel are not complete"
+	grep -q '/erofs\.ko' "$dst/modules.dep" || die "the modules of $rel are not complete"
 	# mkinitramfs looks there for what the kernel can unpack.
 	mkdir -p "$root/boot"
 	for d in "$CACHE/$rel/boot/config-$rel" "$CACHE/$rel/usr/lib/modules/$rel/config"; do
@@ -131,6 +131,27 @@ make_initramfs() {
 	grep -q 'updates/dkms/erofs\.ko' "$out.files" || die "our module isn't in the initramfs, see $out.files"
 	! grep -q 'kernel/fs/erofs/erofs\.ko' "$out.files" || die "the kernel's own module is in the initramfs"
 	for d in scripts/local-bottom/erofs-lts scripts/local-block/erofs-lts sbin/veritysetup; do
+		grep -q "$d\$" "$out.files" || die "$d isn't in the initramfs"
+	done
+	cp "$ROOT/tmp/initrd" "$out"
+}
+
+# initramfs_dracut TREE REL KO OUT: the same by dracut
+initramfs_dracut() { with_tree "$1" make_initramfs_dracut "$2" "$3" "$4"; }
+
+make_initramfs_dracut() {
+	local rel=$1 ko=$2 out=$3 d
+	module_dir "$rel" "$ko" "$ROOT"
+	cp -r "$TOP"/contrib/dracut/* "$ROOT/usr/lib/dracut/modules.d/"
+	in_tree dracut --no-hostonly --gzip --no-early-microcode --kver "$rel" \
+		--add "systemd-veritysetup erofs-lts" --add-drivers "virtio_pci virtio_blk" \
+		--omit "network plymouth nfs btrfs lvm crypt" /tmp/initrd >"$out.log" 2>&1 || {
+		tail -n 5 "$out.log" >&2
+		die "dracut failed"
+	}
+	in_tree lsinitrd /tmp/initrd >"$out.files"
+	grep -q 'updates/dkms/erofs\.ko' "$out.files" || die "our module isn't in the initramfs, see $out.files"
+	for d in pre-pivot/50-overlay.sh systemd-veritysetup-generator; do
 		grep -q "$d\$" "$out.files" || die "$d isn't in the initramfs"
 	done
 	cp "$ROOT/tmp/initrd" "$out"

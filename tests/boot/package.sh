@@ -68,6 +68,30 @@ build_packages() {
 	[ "$fail" = 0 ]
 }
 
+# The release script, in a clone
+release() {
+	local w=$WORK/release v="99.0.1"
+	rm -rf "$w"
+	git -c safe.directory='*' clone -q "$TOP" "$w" || return 1
+	cp "$TOP/scripts/release.sh" "$w/scripts/"
+	sed -i "0,/^## /s//## $v (not released)\n\n- Something new.\n\n## /" "$w/CHANGELOG.md"
+	git -C "$w" config user.name "Release Test"
+	git -C "$w" config user.email "test@example.org"
+	git -C "$w" config commit.gpgsign false
+	git -C "$w" add CHANGELOG.md scripts/release.sh
+	git -C "$w" commit -q -m "before the release"
+	"$w/scripts/release.sh" --no-tests "$v" || return 1
+	tar -C "$w/build" -xf "$w/build/release/erofs-lts-$v.tar.xz" || return 1
+	grep -qx "PACKAGE_VERSION=\"$v\"" "$w/build/erofs-lts-$v/dkms.conf" || return 1
+	grep -q "EROFS_LTS_VERSION.*\"$v\"" "$w/build/erofs-lts-$v/internal.h" || return 1
+	head -n 1 "$w/build/erofs-lts-$v/debian/changelog" | grep -q "^erofs-lts ($v) unstable" || return 1
+	[ "$(git -C "$w" describe)" = "v$v" ] || return 1
+	# The same again, and one without a section in CHANGELOG.md
+	! "$w/scripts/release.sh" --no-tests "$v" || return 1
+	! "$w/scripts/release.sh" --no-tests 99.0.2 || return 1
+	rm -rf "$w"
+}
+
 # module REL: where modprobe would find the module of that kernel
 module() { in_tree modinfo -k "$1" -F filename erofs 2>>"$log" | sed 's#.*/modules/[^/]*/##; s/\.xz$//'; }
 
@@ -129,6 +153,8 @@ dkms_cycle() { # SUITE REL
 begin=$SECONDS
 log=$LOGS/package-build.log
 : >"$log"
+check release release
+same version "$(sed -n 's/^#define EROFS_LTS_VERSION[[:space:]]*"\(.*\)"/\1/p' "$TOP/internal.h")" "$version"
 with_tree "$("$TOP/tests/boot/mkroot.sh" dkms-bookworm)" build_packages || exit 1
 echo "ok build-and-lintian ($((SECONDS - begin)) s)"
 for suite in $suites; do

@@ -40,9 +40,9 @@ result() { # NAME STATUS
 	exit 1
 }
 
-# one SUITE KIND plain|verity INITRD CHECKS
+# one NAME SUITE KIND plain|verity INITRD CHECKS
 one() {
-	local suite=$1 kind=$2 how=$3 initrd=$4 checks=$5 rel img p append disks
+	local name=$1 suite=$2 kind=$3 how=$4 initrd=$5 checks=$6 rel img p append disks
 	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
 	img=$(root_image "$tree" "$rel" "$kind") || return 1
 	# The payload as a plain tar file on a disk
@@ -60,7 +60,7 @@ one() {
 		;;
 	esac
 	disks=("$img.img" "$img.hash" "$WORK/payload.tar" "$WORK/payload/super.img")
-	boot "$suite-$kind-$how" "$rel" "$initrd" "${LIMIT:-900}" \
+	boot "$name" "$rel" "$initrd" "${LIMIT:-900}" \
 		"mkdir /tmp/t && tar -C /tmp/t -xf /dev/vdc && sh /tmp/t/p/check.sh $checks" "$append" "${disks[@]}"
 }
 
@@ -105,7 +105,7 @@ for suite in $suites; do
 	result "$suite-initramfs" $rc
 	[ $rc = 0 ] || continue
 	begin=$SECONDS
-	one "$suite" lz4hc verity "$initrd" all
+	one "$suite-lz4hc-verity" "$suite" lz4hc verity "$initrd" all
 	result "$suite-lz4hc-verity" $?
 	begin=$SECONDS
 	tampered "$suite" lz4hc "$initrd"
@@ -113,8 +113,18 @@ for suite in $suites; do
 	[ -n "${BOOT_FULL:-}" ] || continue
 	for c in lz4hc:plain zstd:plain zstd:verity; do
 		begin=$SECONDS
-		one "$suite" "${c%:*}" "${c#*:}" "$initrd" system
+		one "$suite-${c%:*}-${c#*:}" "$suite" "${c%:*}" "${c#*:}" "$initrd" system
 		result "$suite-${c%:*}-${c#*:}" $?
 	done
+	# What dracut and systemd in the initramfs do is the same on all kernels.
+	[ "$suite" = bookworm ] || continue
+	begin=$SECONDS
+	if (initramfs_dracut "$tree" "$rel" "$ko" "$initrd-dracut"); then
+		one "$suite-dracut" "$suite" zstd verity "$initrd-dracut" system
+		result "$suite-dracut" $?
+	else
+		echo "not ok $suite-dracut - see build/boot/initrd-$suite-dracut.log"
+		fail=1
+	fi
 done
 exit $fail

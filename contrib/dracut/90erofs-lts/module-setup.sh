@@ -26,3 +26,8 @@ installkernel() {
 	# may be built in.
 	hostonly='' instmods erofs loop overlay
 }
+
+install() {
+	# shellcheck disable=SC2154  # set by dracut
+	inst_hook pre-pivot 50 "$moddir/overlay.sh"
+}

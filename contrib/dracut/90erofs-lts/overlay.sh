@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# overlay.sh - dracut hook (pre-pivot): lay a writable overlay over the read-only
+# root, if the kernel command line has
+#
+#	erofs-lts.overlay=tmpfs[:SIZE]	in memory, gone at shutdown
+#	erofs-lts.overlay=DEVICE	on a file system (ext4, XFS ...) that stays
+#
+# The parts appear in /run/erofs-lts: lower (the root as it is on the device) and
+# rw (upper and work directory).
+command -v getarg >/dev/null || . /lib/dracut-lib.sh
+
+erofs_lts_overlay() {
+	overlay=$(getarg erofs-lts.overlay=) || return 0
+	base=/run/erofs-lts
+	mkdir -p "$base/lower" "$base/rw"
+	modprobe -q overlay
+	case $overlay in
+	tmpfs | tmpfs:*)
+		size=${overlay#tmpfs}
+		mount -t tmpfs -o "mode=0755${size:+,size=${size#:}}" erofs-lts-rw "$base/rw"
+		;;
+	*)
+		mount -o rw "$overlay" "$base/rw"
+		;;
+	esac || die "erofs-lts: can't mount $overlay for the overlay"
+	mkdir -p "$base/rw/upper" "$base/rw/work"
+	# Not moved: systemd makes mounts shared, and those stay where they are.
+	# shellcheck disable=SC2154  # set by dracut
+	mount --bind "$NEWROOT" "$base/lower" || die "erofs-lts: can't bind the root"
+	mount -t overlay -o "lowerdir=$base/lower,upperdir=$base/rw/upper,workdir=$base/rw/work" \
+		erofs-lts-root "$NEWROOT" || die "erofs-lts: no overlay over the root"
+}
+
+erofs_lts_overlay

@@ -57,6 +57,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "Installing packages for 'make $what': $need"
 export DEBIAN_FRONTEND=noninteractive
+echo "  package lists ..."
 $sudo apt-get -qq update
 set --
 for p in $need; do
@@ -78,4 +79,16 @@ case " $* " in
 	fi
 	;;
 esac
-$sudo apt-get -y -qq --no-install-recommends install "$@" >/dev/null
+# Some minutes: a line now and then instead of apt's hundreds.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+{ $sudo apt-get -y -q -o Dpkg::Use-Pty=0 --no-install-recommends install "$@" 2>&1 || echo "apt-get: failed"; } |
+	tee "$log" | awk '
+		/ to upgrade, |newly installed/ { print "  " $0; fflush() }
+		/^Need to get / { print "  " $0; fflush() }
+		/^Fetched / { print "  " $0; fflush() }
+		/^Setting up / && ++n % 25 == 0 { print "  " n " packages set up"; fflush() }'
+if [ "$(tail -n 1 "$log")" = "apt-get: failed" ]; then
+	grep -E '^(E|W|dpkg): ?|^apt-get: ' "$log" >&2
+	exit 1
+fi

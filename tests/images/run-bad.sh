@@ -49,7 +49,7 @@ done <"$here/bad.tab"
 [ $n -gt 0 ] || give_up "no damaged image matches '$pat'"
 
 cp "$TOP/tests/vm/verdict.awk" "$work/payload/"
-guest "$work/share" payload-bad.sh --timeout "${TIMEOUT:-1200}"
+guest "$work/share" payload-bad.sh --timeout "${TIMEOUT:-3000}"
 rc=$?
 rm -rf "$work/share"
 exit $rc

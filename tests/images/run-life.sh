@@ -31,7 +31,7 @@ stress)
 	[ $each -gt 0 ] || each=1
 	printf 'JOB=stress\nSECONDS_EACH=%s\n' "$each" >"$work/payload/conf"
 	# A reader that is killed for lack of memory is part of the test.
-	guest "$images" payload-life.sh --mem 768 --timeout $((each * 4 + 400))
+	guest "$images" payload-life.sh --mem 768 --timeout $((each * 4 + 1500))
 	;;
 cycle)
 	make_images "$work/payload/manifest" -t 3 b-plain b-compact b-allfrag b-metabox b-zstd
@@ -49,7 +49,7 @@ cycle)
 	poke b-metabox r4 sb+112:u64=0x8000000000ffffff
 	poke b-zstd r5 cfg+3:u8=255
 	printf 'JOB=cycle\nCYCLES=%s\nREFUSED="r1 r2 r3 r4 r5"\n' "${CYCLES:-200}" >"$work/payload/conf"
-	guest "$work/share" payload-life.sh --timeout "${TIMEOUT:-900}"
+	guest "$work/share" payload-life.sh --timeout "${TIMEOUT:-3000}"
 	;;
 *) die "usage: $0 stress|cycle TARGET" ;;
 esac

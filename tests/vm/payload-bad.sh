@@ -34,7 +34,7 @@ one() {
 	if [ "$err" = 0 ]; then
 		how=-e
 		[ "$affected" != - ] || how=
-		timeout 60 "$T/digest" $how /mnt/i >/tmp/got
+		timeout 300 "$T/digest" $how /mnt/i >/tmp/got
 		rc=$?
 		[ $rc -le 1 ] || why="$why; digest ended with status $rc"
 		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$SHARE/$exp" /tmp/got) ||

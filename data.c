@@ -25,11 +25,17 @@ static void erofs_metabuf_drop(struct erofs_metabuf *b)
 	b->m.len = 0;
 }
 
+/* bytes that the store below a window has now; it may have shrunk since the mount */
+static u64 erofs_metabuf_avail(const struct erofs_metabuf *b)
+{
+	return i_size_read(b->file ? file_inode(b->file) : b->mapping->host);
+}
+
 /* read ahead what will probably be asked for next, if this miss looks like a walk */
 static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(b->sb);
-	u64 last = (b->m.size + b->off - 1) >> PAGE_SHIFT;
+	u64 last = (min(b->m.size + b->off, erofs_metabuf_avail(b)) - 1) >> PAGE_SHIFT;
 	struct file_ra_state ra = { };
 	u32 nr = EROFS_HIDDEN_RA_PAGES;
 	DEFINE_READAHEAD(ractl, b->file, &ra, b->mapping, idx);
@@ -52,7 +58,7 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 {
 	struct erofs_metabuf *b = container_of(m, struct erofs_metabuf, m);
 	struct folio *folio;
-	u64 pos, start;
+	u64 pos, start, need;
 	pgoff_t idx;
 
 	erofs_metabuf_drop(b);
@@ -62,9 +68,12 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 	if (check_add_overflow(off, b->off, &pos) || pos > MAX_LFS_FILESIZE)
 		return erofs_fault_set(&m->fault, -EFSCORRUPTED, "position overflow", off, 0);
 	idx = pos >> PAGE_SHIFT;
-	/* behind the end of a file that has shrunk since the mount are zeros, not metadata */
-	if (b->file && unlikely(i_size_read(file_inode(b->file)) <
-				min_t(u64, (u64)(idx + 1) << PAGE_SHIFT, m->size + b->off)))
+	/*
+	 * Behind the end of a file or device that has shrunk since the mount, or is gone, the
+	 * page cache gives zeros, not metadata.
+	 */
+	need = min_t(u64, (u64)(idx + 1) << PAGE_SHIFT, m->size + b->off);
+	if (unlikely(erofs_metabuf_avail(b) < need))
 		return -EIO;
 	folio = filemap_get_folio(b->mapping, idx);
 	if (IS_ERR(folio) || unlikely(!folio_test_uptodate(folio))) {
@@ -75,6 +84,11 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 		folio = read_mapping_folio(b->mapping, idx, b->file);
 		if (IS_ERR(folio))
 			return PTR_ERR(folio);
+		/* it may have gone while the page was read */
+		if (unlikely(erofs_metabuf_avail(b) < need)) {
+			folio_put(folio);
+			return -EIO;
+		}
 	}
 	start = max_t(u64, (u64)idx << PAGE_SHIFT, b->off);
 	b->folio = folio;

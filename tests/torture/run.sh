@@ -9,13 +9,14 @@
 # Prints results like a test group; what failed is kept in build/torture/.
 #
 # run.sh -w SEED FILE [MASK]: write the image of a number.
+# run.sh -S: make the seed images if need be, print their directory.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../scripts/lib.sh"
 
 count=1500 first=1 target=uml-debug batch=3000 regress='' prefix=''
-write=
-while getopts n:s:t:b:p:Rw o; do
+write='' only_seeds=''
+while getopts n:s:t:b:p:RwS o; do
 	case $o in
 	n) count=$OPTARG ;;
 	s) first=$OPTARG ;;
@@ -24,6 +25,7 @@ while getopts n:s:t:b:p:Rw o; do
 	p) prefix=$OPTARG ;;
 	R) regress=1 ;;
 	w) write=1 ;;
+	S) only_seeds=1 ;;
 	*) exit 2 ;;
 	esac
 done
@@ -65,6 +67,10 @@ if [ ! -e "$seeds/.complete" ]; then
 	touch "$seeds/.complete"
 fi
 
+if [ -n "$only_seeds" ]; then
+	printf '%s\n' "$seeds"
+	exit
+fi
 if [ -n "$write" ]; then
 	[ $# -ge 2 ] || die "usage: $0 -w SEED FILE [MASK]"
 	exec "$prog" -d "$seeds" -p "$prefix" -w "$1" -o "$2" -k "${3:-0}"
@@ -167,8 +173,11 @@ if [ -n "$regress" ]; then
 	} >"$tmp/args"
 	boot regress 900 "$tmp/regress"
 	grep -a '^FAIL\|^   |' "$log" | tail -n 40
-	if [ $rc = 0 ] && grep -qa 'images, .* 0 failures' "$log"; then
-		n=$(find "$tmp/regress" -name '*.img' | wc -l)
+	n=$(find "$tmp/regress" -name '*.img' | wc -l)
+	if [ $rc = 0 ] && { [ "$n" = 0 ] || [ "$(grep -ac '^image ' "$log")" != "$n" ]; }; then
+		echo "not ok torture/regress - not all of $n images were replayed"
+		status=1
+	elif [ $rc = 0 ] && grep -qa 'images, .* 0 failures' "$log"; then
 		echo "ok torture/regress ($n images, and all undamaged ones, $(reason))"
 	else
 		echo "not ok torture/regress - $(reason)"

@@ -608,11 +608,17 @@ static void use_dir(struct user *u, const char *path, int dir)
 {
 	int count = 0, i, rounds = 0;
 	char **names = calloc(MAX_NAMES, sizeof(*names)), junk[300];
+	int64_t listed = 0;	/* bytes of entries and names since the last lseek() */
+	struct stat own;
 	ssize_t n, o;
 	struct stat s;
 
 	if (!names)
 		die("calloc");
+	if (fstat(dir, &own)) {
+		judge("fstat");
+		own.st_size = INT64_MAX / 4;
+	}
 	while (count < MAX_NAMES && rounds++ < 200) {
 		n = getdents64(dir, u->buf, u->gentle || rnd(&u->r, 2) ? 32768 : 300 + rnd(&u->r, 2000));
 		if (n < 0)
@@ -635,7 +641,16 @@ static void use_dir(struct user *u, const char *path, int dir)
 					die("strdup");
 			}
 			o += d->reclen;
+			/* a listing that ends gives each byte of the directory once */
+			listed += 12 + strlen(d->name);
+			if (listed > own.st_size * 2 + 512) {
+				fail("getdents: %s (%lld bytes) lists on and on, %s again", path,
+				     (long long)own.st_size, d->name);
+				rounds = 1000;
+				break;
+			}
 			if (!u->gentle && !rnd(&u->r, 40)) {
+				listed = 0;
 				/* positions that were given, and others */
 				lseek(dir, rnd(&u->r, 2) ? d->off : (off_t)(rnd64(&u->r) >> (1 + rnd(&u->r, 60))),
 				      SEEK_SET);

@@ -26,7 +26,7 @@ esac
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 case $codename in
 bookworm) pkgs="$pkgs gcc-12" ;;
-trixie) pkgs="$pkgs gcc-14" ;;
+trixie) pkgs="$pkgs gcc-14 pahole" ;;
 *)
 	echo "This is not Debian 12 or 13 ($codename); package names may differ." >&2
 	;;

@@ -33,6 +33,15 @@
 			 { Z_EROFS_COMPRESSION_DEFLATE,	"deflate" }, \
 			 { Z_EROFS_COMPRESSION_ZSTD,	"zstd" })
 
+/* what programs that read the formats take the names in them for */
+TRACE_DEFINE_ENUM(Z_EROFS_COMPRESSION_LZ4);
+TRACE_DEFINE_ENUM(Z_EROFS_COMPRESSION_LZMA);
+TRACE_DEFINE_ENUM(Z_EROFS_COMPRESSION_DEFLATE);
+TRACE_DEFINE_ENUM(Z_EROFS_COMPRESSION_ZSTD);
+TRACE_DEFINE_ENUM(EROFS_STAT_INPLACE);
+TRACE_DEFINE_ENUM(EROFS_STAT_DIRECT);
+TRACE_DEFINE_ENUM(EROFS_STAT_BOUNCE);
+
 /* @dir: parent's nid; @nid: what was found, 0 if @err; err -2: no such name */
 TRACE_EVENT(erofs_lookup,
 	TP_PROTO(struct inode *dir, const char *name, u64 nid, int err),

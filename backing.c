@@ -7,6 +7,7 @@
 #include <linux/uio.h>
 #include <linux/bvec.h>
 #include <linux/cred.h>
+#include <linux/workqueue.h>
 #include "internal.h"
 
 struct file *erofs_backing_open(const char *path, bool direct)
@@ -31,8 +32,20 @@ struct file *erofs_backing_open(const char *path, bool direct)
 	return file;
 }
 
-ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
-			   unsigned int nr, size_t len)
+/*
+ * Being read through a file is no level of its own: an image on an overlay can
+ * be a layer of an overlay again, as container tools need it.  An image file
+ * inside another file-backed mount is one, so that the chain stays bounded.
+ */
+int erofs_backing_depth(const struct file *file)
+{
+	const struct super_block *below = file_inode(file)->i_sb;
+
+	return below->s_stack_depth + (below->s_magic == EROFS_SUPER_MAGIC && !below->s_bdev);
+}
+
+static ssize_t erofs_backing_read_here(struct file *file, loff_t pos, const struct bio_vec *bv,
+				       unsigned int nr, size_t len)
 {
 	/* whoever mounted the volume may read the file, whoever reads from the volume needn't */
 	const struct cred *old = override_creds(file->f_cred);
@@ -52,6 +65,76 @@ ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *
 	}
 	revert_creds(old);
 	return n < 0 ? n : got;
+}
+
+/*
+ * Images on stacked file systems are read by a worker: the stack of one task has
+ * no room for three of our read paths, what is between them, and the file system
+ * and driver below.  One queue for each depth: who is in it waits only for those
+ * with a lower depth, so full queues don't wait for each other.
+ */
+static struct workqueue_struct *erofs_backing_wq[FILESYSTEM_MAX_STACK_DEPTH];
+
+struct erofs_backing_work {
+	struct work_struct work;
+	struct completion done;
+	struct file *file;
+	loff_t pos;
+	const struct bio_vec *bv;
+	unsigned int nr;
+	size_t len;
+	ssize_t res;
+};
+
+static void erofs_backing_work(struct work_struct *work)
+{
+	struct erofs_backing_work *w = container_of(work, struct erofs_backing_work, work);
+
+	w->res = erofs_backing_read_here(w->file, w->pos, w->bv, w->nr, w->len);
+	complete(&w->done);
+}
+
+ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
+			   unsigned int nr, size_t len)
+{
+	struct erofs_backing_work w = {
+		.file = file, .pos = pos, .bv = bv, .nr = nr, .len = len,
+	};
+	int depth = erofs_backing_depth(file);
+
+	if (!depth)
+		return erofs_backing_read_here(file, pos, bv, nr, len);
+	INIT_WORK_ONSTACK(&w.work, erofs_backing_work);
+	init_completion(&w.done);
+	/* the mount would have been refused with a higher one */
+	queue_work(erofs_backing_wq[min(depth, FILESYSTEM_MAX_STACK_DEPTH) - 1], &w.work);
+	wait_for_completion(&w.done);
+	destroy_work_on_stack(&w.work);
+	return w.res;
+}
+
+int __init erofs_backing_init(void)
+{
+	int i;
+
+	for (i = 0; i < FILESYSTEM_MAX_STACK_DEPTH; i++) {
+		erofs_backing_wq[i] = alloc_workqueue(EROFS_FSNAME "_file%d",
+						      WQ_UNBOUND | WQ_MEM_RECLAIM, 0, i + 1);
+		if (!erofs_backing_wq[i]) {
+			erofs_backing_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void erofs_backing_exit(void)
+{
+	int i;
+
+	for (i = 0; i < FILESYSTEM_MAX_STACK_DEPTH; i++)
+		if (erofs_backing_wq[i])
+			destroy_workqueue(erofs_backing_wq[i]);
 }
 
 /* one page, or what the file has of it, through the file's own read operation */

@@ -215,6 +215,10 @@ struct file *erofs_backing_open(const char *path, bool direct);
  */
 ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
 			   unsigned int nr, size_t len);
+int erofs_backing_init(void);
+void erofs_backing_exit(void);
+/* what a mount that reads @file counts as in the stack of file systems (s_stack_depth) */
+int erofs_backing_depth(const struct file *file);
 /* set sbi->dev.mapping for sbi->dev.file */
 int erofs_backing_mapping_init(struct super_block *sb);
 

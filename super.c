@@ -331,8 +331,7 @@ static int erofs_device_open(struct super_block *sb, struct fs_context *fc,
 		if (!err) {
 			dev->file = file;
 			dev->bytes = i_size_read(file_inode(file));
-			sb->s_stack_depth = max(sb->s_stack_depth,
-						file_inode(file)->i_sb->s_stack_depth + 1);
+			sb->s_stack_depth = max(sb->s_stack_depth, erofs_backing_depth(file));
 			return 0;
 		}
 	}
@@ -467,7 +466,7 @@ static int erofs_primary_init(struct super_block *sb, struct fs_context *fc)
 		if (err)
 			return err;
 		dev->bytes = i_size_read(file_inode(dev->file));
-		sb->s_stack_depth = file_inode(dev->file)->i_sb->s_stack_depth + 1;
+		sb->s_stack_depth = erofs_backing_depth(dev->file);
 	}
 	erofs_compat_set_sysfs_name(sb);
 	if (sbi->opts.fsoffset >= dev->bytes ||
@@ -916,9 +915,12 @@ static int __init erofs_module_init(void)
 	err = z_erofs_init();
 	if (err)
 		goto err_data;
-	err = erofs_sysfs_init();
+	err = erofs_backing_init();
 	if (err)
 		goto err_z;
+	err = erofs_sysfs_init();
+	if (err)
+		goto err_backing;
 	err = register_filesystem(&erofs_fs_type);
 	if (err)
 		goto err_sysfs;
@@ -926,6 +928,8 @@ static int __init erofs_module_init(void)
 
 err_sysfs:
 	erofs_sysfs_exit();
+err_backing:
+	erofs_backing_exit();
 err_z:
 	z_erofs_exit();
 	z_erofs_pool_exit();
@@ -942,6 +946,7 @@ static void __exit erofs_module_exit(void)
 	/* inodes are freed after a grace period */
 	rcu_barrier();
 	erofs_sysfs_exit();
+	erofs_backing_exit();
 	z_erofs_exit();
 	z_erofs_pool_exit();
 	erofs_data_exit();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * file.c - operations on open regular files: reading, direct I/O, seeking,
- * mapping, and the report of extents.
+ * mapping, DAX, and the report of extents.
  */
 #include <linux/iomap.h>
+#include <linux/dax.h>
 #include <linux/fiemap.h>
 #include <linux/uio.h>
 #include <linux/huge_mm.h>
 #include <linux/sched/signal.h>
 #include "internal.h"
 
-/* extents of uncompressed files for direct I/O; inline data is handed out as a copy */
+/* extents of uncompressed files for direct I/O and DAX; inline data is handed out as a copy */
 static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, unsigned int flags,
 			     struct iomap *iomap, struct iomap *srcmap)
 {
@@ -79,6 +80,10 @@ static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, 
 	}
 	iomap->bdev = dev->bdev;
 	iomap->addr = pos;
+	if (flags & IOMAP_DAX) {
+		iomap->dax_dev = dev->dax;
+		iomap->addr += dev->dax_off;
+	}
 	/* whole blocks belong to the file; direct I/O may read to their end */
 	iomap->length = round_up(map.llen, sbi->s.blksz);
 out:
@@ -98,6 +103,46 @@ static const struct iomap_ops erofs_iomap_ops = {
 	.iomap_end	= erofs_iomap_end,
 };
 
+/* ---- DAX ----------------------------------------------------------------------- */
+
+const struct address_space_operations erofs_dax_aops = {
+};
+
+static ssize_t erofs_dax_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	ssize_t n;
+
+	if (iocb->ki_pos >= i_size_read(inode))
+		return 0;
+	/* to find out where the data is may take I/O */
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
+	/* nothing changes here, but dax_iomap_rw() wants it held */
+	inode_lock_shared(inode);
+	n = dax_iomap_rw(iocb, to, &erofs_iomap_ops);
+	inode_unlock_shared(inode);
+	file_accessed(iocb->ki_filp);
+	return n;
+}
+
+/*
+ * One page a fault.  Larger ones would make compound folios of the device's
+ * pages, and files of a damaged image may overlap.
+ */
+static vm_fault_t erofs_dax_fault(struct vm_fault *vmf)
+{
+	return dax_iomap_fault(vmf, 0, NULL, NULL, &erofs_iomap_ops);
+}
+
+static const struct vm_operations_struct erofs_dax_vm_ops = {
+	.fault		= erofs_dax_fault,
+};
+
+EROFS_COMPAT_DEFINE_MMAP(erofs_file_mmap, &erofs_dax_vm_ops);
+
+/* ---- reading ------------------------------------------------------------------- */
+
 bool erofs_can_dio(struct inode *inode)
 {
 	struct block_device *bdev = inode->i_sb->s_bdev;
@@ -114,6 +159,8 @@ static ssize_t erofs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 	if (!iov_iter_count(to))
 		return 0;
+	if (IS_DAX(inode))
+		return erofs_dax_read_iter(iocb, to);
 	if (iocb->ki_flags & IOCB_DIRECT) {
 		if (erofs_can_dio(inode)) {
 			u32 mask = bdev_logical_block_size(inode->i_sb->s_bdev) - 1;
@@ -266,7 +313,7 @@ const struct file_operations erofs_file_fops = {
 	.open		= erofs_reg_open,
 	.llseek		= erofs_file_llseek,
 	.read_iter	= erofs_file_read_iter,
-	.erofs_compat_mmap = erofs_compat_readonly_mmap,
+	.erofs_compat_mmap = erofs_file_mmap,
 	.splice_read	= filemap_splice_read,
 	.setlease	= generic_setlease,
 	.get_unmapped_area = thp_get_unmapped_area,

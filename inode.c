@@ -86,6 +86,17 @@ static int erofs_symlink_init(struct inode *inode, struct erofs_metabuf *b)
 	return 0;
 }
 
+/*
+ * Pages of the device can be those of a file where the data begins at a page
+ * and is nobody else's: a page knows one owner.  Chunks are shared by files
+ * that have them in common.  The hidden files are read through their page cache.
+ */
+static bool erofs_inode_dax(const struct erofs_sb_info *sbi, const struct erofs_inode_desc *d)
+{
+	return sbi->dax && d->nid != sbi->s.packed_nid && d->nid != sbi->s.metabox_nid &&
+	       d->layout == EROFS_INODE_FLAT_PLAIN;
+}
+
 static int erofs_inode_fill(struct inode *inode, struct erofs_metabuf *b)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
@@ -109,6 +120,11 @@ static int erofs_inode_fill(struct inode *inode, struct erofs_metabuf *b)
 	case S_IFREG:
 		inode->i_op = &erofs_file_iops;
 		inode->i_fop = &erofs_file_fops;
+		if (erofs_inode_dax(sbi, d)) {
+			inode->i_flags |= S_DAX;
+			inode->i_mapping->a_ops = &erofs_dax_aops;
+			return 0;
+		}
 		inode->i_mapping->a_ops = &erofs_aops;
 		inode_nohighmem(inode);
 		mapping_set_large_folios(inode->i_mapping);

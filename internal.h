@@ -44,6 +44,8 @@
  * @off: byte position of the volume inside the store (fsoffset=), multiple of the block size
  * @bytes: bytes of the store behind @off
  * @ustart, @uend: range in the unified address space in bytes, both 0 = not mapped (section 5.3)
+ * @dax: access to the memory of @bdev, with a reference, while the mount uses DAX; else NULL
+ * @dax_off: byte position of @bdev in @dax
  */
 struct erofs_device {
 	struct block_device *bdev;
@@ -53,6 +55,8 @@ struct erofs_device {
 	u64 bytes;
 	u64 ustart;
 	u64 uend;
+	struct dax_device *dax;
+	u64 dax_off;
 	char *path;
 };
 
@@ -61,9 +65,11 @@ enum { EROFS_CACHE_DISABLED, EROFS_CACHE_READAHEAD, EROFS_CACHE_READAROUND };
 #define EROFS_OPT_XATTR_USER	0x0001
 #define EROFS_OPT_POSIX_ACL	0x0002
 #define EROFS_OPT_DIRECT_IO	0x0004	/* open backing files with O_DIRECT */
-#define EROFS_OPT_DAX		0x0008
+#define EROFS_OPT_DAX		0x0008	/* dax=always */
 #define EROFS_OPT_PANIC		0x0010	/* errors=panic */
 #define EROFS_OPT_INODE_SHARE	0x0020	/* page cache shared inside sbi->domain */
+#define EROFS_OPT_DAX_NEVER	0x0040	/* dax=never, the same as no dax=, but shown */
+#define EROFS_OPT_DAX_MODES	(EROFS_OPT_DAX | EROFS_OPT_DAX_NEVER)
 
 struct erofs_opts {
 	u32 flags;
@@ -106,6 +112,7 @@ struct erofs_sb_info {
 	struct super_block *sb;
 	struct erofs_super s;
 	struct erofs_opts opts;
+	bool dax;			/* all devices have it; S_DAX on uncompressed files */
 	struct z_erofs_dec_cfg dec;	/* for z_erofs_decode() */
 	struct erofs_device dev;	/* primary */
 	struct erofs_device *extra;	/* s.extra_devices slots, or NULL */
@@ -337,6 +344,8 @@ void erofs_request_drain(struct erofs_sb_info *sbi);
 /* ---- file.c: open regular files -------------------------------------------------- */
 
 extern const struct file_operations erofs_file_fops;
+/* of files with S_DAX: they have no page cache */
+extern const struct address_space_operations erofs_dax_aops;
 /* can this file's data go from the device straight to the caller's memory? */
 bool erofs_can_dio(struct inode *inode);
 int erofs_fiemap(struct inode *inode, struct fiemap_extent_info *fi, u64 start, u64 len);

@@ -195,7 +195,7 @@ void erofs_share_open(struct inode *inode, struct file *file)
 	struct erofs_inode *ei = EROFS_I(inode);
 	struct erofs_share *sh, *old;
 
-	if (!EROFS_SB(inode->i_sb)->share_pinned || !i_size_read(inode))
+	if (!EROFS_SB(inode->i_sb)->share_pinned || !i_size_read(inode) || IS_DAX(inode))
 		return;
 	/* pairs with the cmpxchg() below */
 	sh = smp_load_acquire(&ei->share);

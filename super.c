@@ -15,6 +15,7 @@
 #include <linux/statfs.h>
 #include <linux/backing-dev.h>
 #include <linux/panic.h>
+#include <linux/dax.h>
 #include <linux/posix_acl.h>
 #include "internal.h"
 #include "decompressor.h"
@@ -128,6 +129,8 @@ enum {
 	OPT_FSOFFSET,
 	OPT_DIRECTIO,
 	OPT_ERRORS,
+	OPT_DAX,
+	OPT_DAX_ENUM,
 	OPT_INODE_SHARE,
 	OPT_DOMAIN_ID,
 };
@@ -145,6 +148,12 @@ static const struct constant_table erofs_errors_names[] = {
 	{ }
 };
 
+static const struct constant_table erofs_dax_names[] = {
+	{ "always",	EROFS_OPT_DAX },
+	{ "never",	EROFS_OPT_DAX_NEVER },
+	{ }
+};
+
 static const struct fs_parameter_spec erofs_fs_parameters[] = {
 	fsparam_flag_no("user_xattr",	OPT_USER_XATTR),
 	fsparam_flag_no("acl",		OPT_ACL),
@@ -153,6 +162,8 @@ static const struct fs_parameter_spec erofs_fs_parameters[] = {
 	fsparam_u64("fsoffset",		OPT_FSOFFSET),
 	fsparam_flag("directio",	OPT_DIRECTIO),
 	fsparam_enum("errors",		OPT_ERRORS, erofs_errors_names),
+	fsparam_flag("dax",		OPT_DAX),
+	fsparam_enum("dax",		OPT_DAX_ENUM, erofs_dax_names),
 	fsparam_flag("inode_share",	OPT_INODE_SHARE),
 	fsparam_string("domain_id",	OPT_DOMAIN_ID),
 	{ }
@@ -216,6 +227,15 @@ static int erofs_fc_parse_param(struct fs_context *fc, struct fs_parameter *para
 		ctx->opts.flags &= ~EROFS_OPT_PANIC;
 		ctx->opts.flags |= res.uint_32;
 		return 0;
+	case OPT_DAX:
+		res.uint_32 = EROFS_OPT_DAX;
+		fallthrough;
+	case OPT_DAX_ENUM:
+		if (!IS_ENABLED(CONFIG_FS_DAX) && res.uint_32 == EROFS_OPT_DAX)
+			return invalfc(fc, "this kernel has no DAX");
+		ctx->opts.flags &= ~EROFS_OPT_DAX_MODES;
+		ctx->opts.flags |= res.uint_32;
+		return 0;
 	case OPT_INODE_SHARE:
 		flag = EROFS_OPT_INODE_SHARE;
 		break;
@@ -249,6 +269,10 @@ static int erofs_show_options(struct seq_file *seq, struct dentry *root)
 		seq_puts(seq, ",directio");
 	if (flags & EROFS_OPT_PANIC)
 		seq_puts(seq, ",errors=panic");
+	if (flags & EROFS_OPT_DAX_NEVER)
+		seq_puts(seq, ",dax=never");
+	else if (sbi->dax)
+		seq_puts(seq, ",dax=always");
 	if (flags & EROFS_OPT_INODE_SHARE)
 		seq_puts(seq, ",inode_share");
 	if (sbi->domain)
@@ -272,6 +296,9 @@ static int erofs_fc_reconfigure(struct fs_context *fc)
 		return invalfc(fc, "fsoffset can't be changed by a remount");
 	if ((ctx->opts.flags ^ sbi->opts.flags) & EROFS_OPT_DIRECT_IO)
 		return invalfc(fc, "directio can't be changed by a remount");
+	/* never and nothing are the same */
+	if ((ctx->opts.flags ^ sbi->opts.flags) & EROFS_OPT_DAX)
+		return invalfc(fc, "dax can't be changed by a remount");
 	if (((ctx->opts.flags ^ sbi->opts.flags) & EROFS_OPT_INODE_SHARE) ||
 	    (ctx->domain && (!sbi->domain || strcmp(ctx->domain, sbi->domain))))
 		return invalfc(fc, "inode_share and domain_id can't be changed by a remount");
@@ -298,6 +325,7 @@ static int erofs_fc_reconfigure(struct fs_context *fc)
 
 static void erofs_device_close(struct erofs_device *dev)
 {
+	fs_put_dax(dev->dax, NULL);
 	if (dev->bdev)
 		erofs_compat_bdev_close(dev->bdev, dev->file);
 	else if (dev->file)
@@ -405,6 +433,38 @@ static int erofs_devices_init(struct super_block *sb, struct fs_context *fc)
 	return err;
 }
 
+/*
+ * DAX needs memory under all devices, and pages of a file that are pages of the
+ * device.  Without that the mount works as if it hadn't been asked for.
+ */
+static void erofs_dax_init(struct super_block *sb, struct fs_context *fc)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(sb);
+	struct erofs_device *dev = &sbi->dev;
+	u32 i, nr = sbi->separate ? sbi->s.extra_devices : 0;
+	const char *why = NULL;
+
+	if (!(sbi->opts.flags & EROFS_OPT_DAX))
+		return;
+	if (sbi->s.blksz != PAGE_SIZE)
+		why = "the block size is not the page size";
+	for (i = 0; !why; dev = &sbi->extra[i++]) {
+		if (dev->bdev)
+			dev->dax = fs_dax_get_by_bdev(dev->bdev, &dev->dax_off, NULL, NULL);
+		if (!dev->dax)
+			why = "the device doesn't have it";
+		if (i == nr)
+			break;
+	}
+	if (!why) {
+		sbi->dax = true;
+		return;
+	}
+	erofs_warn(sb, "no DAX: %s", why);
+	if (fc->log.log)
+		warnfc(fc, "no DAX: %s", why);
+}
+
 /* ---- mount ------------------------------------------------------------------------ */
 
 static struct erofs_sb_info *erofs_sbi_alloc(void)
@@ -433,6 +493,7 @@ static void erofs_sbi_free(struct erofs_sb_info *sbi)
 	for (i = 0; sbi->extra && i < sbi->s.extra_devices; i++)
 		erofs_device_close(&sbi->extra[i]);
 	kvfree(sbi->extra);
+	fs_put_dax(sbi->dev.dax, NULL);
 	if (sbi->dev.file)
 		fput(sbi->dev.file);
 	if (sbi->pool_held)
@@ -666,6 +727,7 @@ static int erofs_fill_super(struct super_block *sb, struct fs_context *fc)
 		err = -EINVAL;
 		goto fail;
 	}
+	erofs_dax_init(sb, fc);
 	err = erofs_request_mount(sb);
 	if (err)
 		goto fail;
@@ -828,6 +890,8 @@ static struct inode *erofs_alloc_inode(struct super_block *sb)
 
 static void erofs_evict_inode(struct inode *inode)
 {
+	if (IS_DAX(inode))
+		dax_break_layout_final(inode);
 	truncate_inode_pages_final(&inode->i_data);
 	clear_inode(inode);
 	erofs_share_evict(inode);

@@ -5,6 +5,7 @@
 
 #include <linux/pagemap.h>
 #include <linux/blkdev.h>
+#include <linux/dax.h>
 
 /* Linux 6.4: an absent folio is ERR_PTR(-ENOENT), not NULL */
 #ifndef HAVE_FILEMAP_GET_FOLIO_ERR_PTR
@@ -42,13 +43,39 @@ static inline int generic_error_remove_folio(struct address_space *mapping, stru
 #define filemap_splice_read	generic_file_splice_read
 #endif
 
-/* Linux 6.17: mapping a file is prepared on a description of the area */
+/*
+ * Linux 6.17: mapping a file is prepared on a description of the area.  This
+ * defines the member erofs_compat_mmap of the file operations as _name: areas
+ * of DAX files get _dax_ops.  No file is ever open for writing, so there are no
+ * writable shared areas.
+ */
 #ifdef HAVE_GENERIC_FILE_READONLY_MMAP_PREPARE
 #define erofs_compat_mmap		mmap_prepare
-#define erofs_compat_readonly_mmap	generic_file_readonly_mmap_prepare
+#define EROFS_COMPAT_DEFINE_MMAP(_name, _dax_ops)				\
+static int _name(struct vm_area_desc *desc)					\
+{										\
+	if (!IS_DAX(file_inode(desc->file)))					\
+		return generic_file_readonly_mmap_prepare(desc);		\
+	file_accessed(desc->file);						\
+	desc->vm_ops = _dax_ops;						\
+	return 0;								\
+}
 #else
 #define erofs_compat_mmap		mmap
-#define erofs_compat_readonly_mmap	generic_file_readonly_mmap
+#define EROFS_COMPAT_DEFINE_MMAP(_name, _dax_ops)				\
+static int _name(struct file *file, struct vm_area_struct *vma)			\
+{										\
+	if (!IS_DAX(file_inode(file)))						\
+		return generic_file_readonly_mmap(file, vma);			\
+	file_accessed(file);							\
+	vma->vm_ops = _dax_ops;							\
+	return 0;								\
+}
+#endif
+
+/* Linux 6.15: who uses pages of the device must let go of them before the inode does */
+#ifndef HAVE_DAX_BREAK_LAYOUT_FINAL
+static inline void dax_break_layout_final(struct inode *inode) { }
 #endif
 
 #endif /* EROFS_COMPAT_PAGECACHE_H */

@@ -90,7 +90,15 @@ static int erofs_iterate(struct file *file, struct dir_context *ctx)
 	return 0;
 }
 
+/* there is nothing that could be read directly, but the flag does no harm */
+static int erofs_dir_open(struct inode *dir, struct file *file)
+{
+	file->f_mode |= FMODE_CAN_ODIRECT;
+	return 0;
+}
+
 const struct file_operations erofs_dir_fops = {
+	.open		= erofs_dir_open,
 	.llseek		= generic_file_llseek,
 	.read		= generic_read_dir,
 	.iterate_shared	= erofs_iterate,

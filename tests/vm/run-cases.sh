@@ -34,7 +34,7 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 	esac
 	# What a case may set in its conf file.
 	where="qemu uml" targets="*" mem=768 smp=2 timeout=240 drives="" drives_rw="" files=""
-	modules="" avail="" progs="" allow="" append="" inputs=""
+	modules="" avail="" progs="" allow="" append="" inputs="" panic=""
 	# shellcheck disable=SC1091
 	[ ! -e "$dir/conf" ] || . "$dir/conf"
 	case " $where " in
@@ -87,6 +87,19 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 	"${run[@]}" "${args[@]}" >"$w/console-$target" 2>"$w/status-$target"
 	rc=$?
 	sed -n "s#^ok #ok $target/$name/#p; s#^not ok #not ok $target/$name/#p" "$w/console-$target"
+	if [ -n "$panic" ]; then
+		# The first thing that the kernel complains of has to be this panic,
+		# and the case has to have come to the point where it is wanted.
+		if [ $rc != 0 ] && tail -n 1 "$w/status-$target" |
+			grep -qE "kernel log: .*Kernel panic - not syncing: $panic" &&
+			grep -qx 'ok before' "$w/console-$target" && ! grep -q '^not ok ' "$w/console-$target"; then
+			echo "ok $target/$name/panic"
+			rc=0
+		elif [ $rc = 0 ]; then
+			echo "no panic" >>"$w/status-$target"
+			rc=1
+		fi
+	fi
 	if [ $rc = 0 ]; then
 		if grep -q '^not ok ' "$w/console-$target"; then
 			failed=1

@@ -35,7 +35,7 @@ if [ "${1:-}" = --check ]; then
 		sub(/(\+deb.*|-[0-9]+-amd64)?\.results$/, "", k)
 		# point releases come and go: what counts is the column
 		split(k, v, ".")
-		for (h in head) if (index(head[h], "erofs-lts " v[1] "." v[2]) == 1) k = head[h]
+		for (h in head) if (index(head[h], "erofs-lts " v[1] "." v[2] ".") == 1) k = head[h]
 		if ((w[1] in recipe) && (cell[w[1], k] == "yes") != (w[2] == "ok"))
 			print w[1] " is \"" cell[w[1], k] "\" in the table, " w[2] " in this run (" k ")"
 	}

@@ -104,6 +104,7 @@ enum { EROFS_SYNC_AUTO, EROFS_SYNC_ALWAYS, EROFS_SYNC_NEVER, EROFS_SYNC_NR };
 #define EROFS_DIR_RA_BYTES	(64 * 1024)
 
 #define EROFS_STASH_SLOTS	16
+#define EROFS_CUT_BITS		10
 #define EROFS_STASH_MAX		(256 * 1024)
 
 struct erofs_stash;
@@ -127,7 +128,8 @@ struct erofs_sb_info {
 	atomic_t in_flight;		/* asynchronous requests */
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
 	struct list_head mounts;	/* ... for the shrinker */
-	bool long_extents;		/* request.c: extents of several 100 KiB are likely */
+	bool long_extents;		/* request.c: extents of many pages are likely */
+	u16 cut[1 << EROFS_CUT_BITS];	/* request.c: tags of extents that were cut */
 	struct ratelimit_state ratelimit;	/* erofs_msg() */
 	u64 meta_next;			/* data.c: page index after the last metadata miss */
 	u32 meta_streak;		/* ... and how many misses before it followed each other */

@@ -11,6 +11,7 @@
  * each read it, so no lock order and no state machine ties them together.
  */
 #include <linux/backing-dev.h>
+#include <linux/hash.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <linux/sched/signal.h>
@@ -36,6 +37,9 @@ struct erofs_iob {
  * start: all that must be decoded anyway, so the next reads may as well have it.
  */
 #define EROFS_RA_FRONT_MIN	(512 * 1024)
+
+/* clusters so large are worth a look at the extent even for a read of one page */
+#define EROFS_LONG_EXTENTS_MIN	(16 * 1024)
 
 /*
  * How long a request waits for the one before it to decode their common extent,
@@ -687,10 +691,31 @@ static int erofs_read_folio(struct file *file, struct folio *folio)
 }
 
 /*
+ * An extent cut at the edge of a random reader's window is decoded again by
+ * whoever wants the rest of it.  Two times may be chance; then all of it is
+ * worth its pages.  Races and collisions cost a wrong guess.
+ */
+static bool z_erofs_cut_often(struct inode *inode, u64 la)
+{
+	u32 h = hash_64(EROFS_I(inode)->d.nid + (la << 16), 32);
+	u16 *slot = &EROFS_SB(inode->i_sb)->cut[h >> (32 - EROFS_CUT_BITS)];
+	u16 tag = h << 2, old = READ_ONCE(*slot);
+
+	if ((old ^ tag) & ~3)
+		old = tag;
+	if ((old & 3) < 2) {
+		WRITE_ONCE(*slot, old + 1);
+		return false;
+	}
+	return true;
+}
+
+/*
  * A window that ends inside an extent: the rest of the extent is decoded by
  * this request anyway.  It goes to the stash; if it is too large for that, the
  * window is widened to its end.  Hidden files (packed, metabox) have no
- * sequence to continue; they are widened to whole extents at both ends.
+ * sequence to continue; they are widened to whole extents at both ends.  So are
+ * windows of random readers that cut the same extent for the third time.
  */
 static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode, bool seq,
 			      bool hidden)
@@ -701,13 +726,25 @@ static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode
 	struct z_erofs_cursor cur;
 	struct erofs_metabuf b;
 	struct erofs_map map;
+	u64 cut = U64_MAX;
+	bool whole;
 
 	if (erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid))
 		return;
 	z_erofs_cursor_init(&cur);
-	if (!erofs_map_blocks(inode, &b, &cur, start, &map) && (map.flags & EROFS_MAP_ENCODED) &&
-	    map.la < start && (hidden || start - map.la > EROFS_RA_FRONT_MIN))
-		nstart = round_down(map.la, PAGE_SIZE);
+	if (erofs_map_blocks(inode, &b, &cur, start, &map))
+		map.flags = 0;
+	if ((map.flags & EROFS_MAP_ENCODED) && map.la < start) {
+		whole = hidden || start - map.la > EROFS_RA_FRONT_MIN;
+		if (!whole && !seq) {
+			cut = map.la;
+			whole = z_erofs_cut_often(inode, cut);
+		}
+		/* not for the sake of a page that the extent before it shares */
+		if (whole)
+			nstart = hidden ? round_down(map.la, PAGE_SIZE) :
+					  round_up(map.la, PAGE_SIZE);
+	}
 	if (seq && start && rac->ra && is_power_of_2(rac->ra->ra_pages)) {
 		/* windows that begin aligned are made of few large folios */
 		u64 aligned = round_up(end, (u64)rac->ra->ra_pages << PAGE_SHIFT);
@@ -715,13 +752,21 @@ static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode
 		if (aligned - end < end - start)
 			nend = min(aligned, round_up(size, PAGE_SIZE));
 	}
-	if ((seq || hidden) && nend < size &&
-	    !erofs_map_blocks(inode, &b, &cur, nend - 1, &map) && (map.flags & EROFS_MAP_ENCODED)) {
+	if (nend < size && !((map.flags & EROFS_MAP_ENCODED) && nend - map.la < map.llen) &&
+	    erofs_map_blocks(inode, &b, &cur, nend - 1, &map))
+		map.flags = 0;
+	if (nend < size && (map.flags & EROFS_MAP_ENCODED)) {
 		u64 lend = map.la + map.llen;
 
-		if (lend - nend > (hidden ? 0 : EROFS_STASH_MAX))
+		if (seq || hidden)
+			whole = lend - nend > (hidden ? 0 : EROFS_STASH_MAX);
+		else if (lend <= nend || lend - nend > EROFS_RA_FRONT_MIN)
+			whole = false;
+		else if (map.la != cut)
+			whole = z_erofs_cut_often(inode, map.la);
+		if (whole)
 			nend = lend == size || hidden ? round_up(lend, PAGE_SIZE) :
-							round_down(lend, PAGE_SIZE);
+							max(nend, round_down(lend, PAGE_SIZE));
 	}
 	erofs_metabuf_put(&b);
 	if (nstart != start || nend != end)
@@ -852,10 +897,9 @@ int erofs_request_mount(struct super_block *sb)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(sb);
 
-	/* worth a look at the extent even for a read of one page */
 	sbi->long_extents = sbi->s.algs & ~BIT(Z_EROFS_COMPRESSION_LZ4) ||
 			    (u64)sbi->s.lz4_max_pclusterblks * sbi->s.blksz >=
-			    EROFS_RA_FRONT_MIN / 2;
+			    EROFS_LONG_EXTENTS_MIN;
 	sbi->wq = alloc_workqueue(EROFS_FSNAME "/%s", WQ_UNBOUND | WQ_HIGHPRI, 0, sb->s_id);
 	if (!sbi->wq)
 		return -ENOMEM;

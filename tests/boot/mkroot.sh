@@ -22,6 +22,9 @@ root)
 dkms-bookworm | dkms-trixie)
 	suite=${what#dkms-}
 	pkgs="dkms dh-dkms debhelper build-essential lintian kmod bc"
+	# What Linux 6.12's and later headers depend on
+	pkgs="$pkgs pahole"
+	[ "$suite" != trixie ] || pkgs="$pkgs linux-base gcc-14-for-host"
 	;;
 *) die "usage: $0 root|dkms-bookworm|dkms-trixie" ;;
 esac
@@ -44,7 +47,7 @@ fi
 mkdir -p "$CACHE/boot"
 # What other lists of packages left behind
 find "$CACHE/boot" -maxdepth 1 -name '*.complete' -mtime +14 | while read -r old; do
-	rm -rf "${old%.complete}" "$old"
+	rm -rf "${old%.complete}" "${old%.complete}".*
 done
 uri=$(mirror_uri Debian)
 [ -n "$uri" ] || uri=$(mirror_from_sources)

@@ -24,6 +24,12 @@ if [ -z "${PACKAGE_INSIDE:-}" ]; then
 		"$TOP/tests/boot/mkroot.sh" "dkms-$(of "$s")" >/dev/null ||
 			{ echo "not ok chroot - no Debian to build in"; exit 1; }
 	done
+	# Headers of a backported kernel want that release's linux-base.
+	for s in $suites; do
+		rm -f "$WORK/linux-base-$s"
+		[ "$s" != bookworm-backports ] ||
+			(apt_setup "$s" && deb_get linux-base) >"$WORK/linux-base-$s" || exit 1
+	done
 	ns=(unshare -m)
 	[ "$(id -u)" = 0 ] || ns=(unshare -rm)
 	export PACKAGE_INSIDE=1
@@ -100,7 +106,8 @@ dkms_cycle() { # SUITE REL
 	# No kernel package: its modules and headers are enough for DKMS and depmod.
 	MODULE_DIRS="fs/erofs fs/netfs lib crypto" module_dir "$rel" "" "$ROOT"
 	cp -a "$debs" "$ROOT/debs"
-	mapfile -t list < <(grep -E '^linux-(headers|kbuild)-' "$CACHE/$rel/.complete")
+	mapfile -t list < <(grep -E '^linux-(headers|kbuild|base)-' "$CACHE/$rel/.complete")
+	[ ! -e "$WORK/linux-base-$n" ] || list+=("$(basename "$(cat "$WORK/linux-base-$n")")")
 	for f in "${list[@]}"; do cp "$CACHE/debs/$f" "$ROOT/debs/"; done
 	# The compiler's package is there under its own name.
 	in_tree dpkg --force-unsafe-io --force-depends -i "${list[@]/#//debs/}" >>"$log" 2>&1 ||
@@ -109,6 +116,7 @@ dkms_cycle() { # SUITE REL
 	check "$n-install" in_tree dpkg --force-unsafe-io --force-depends -i /debs/erofs-lts-dkms_"$version"_all.deb
 	# What a kernel package's hook calls after the kernel is unpacked
 	check "$n-autoinstall" in_tree /etc/kernel/postinst.d/dkms "$rel"
+	cat "$ROOT"/var/lib/dkms/erofs-lts/*/build/make.log >>"$log" 2>/dev/null
 	same "$n-status" "$(in_tree dkms status -m erofs-lts -k "$rel" | sed 's/, /,/g; s/ (.*//')" \
 		"erofs-lts/$version,$rel,x86_64: installed"
 	same "$n-preferred" "$(module "$rel")" updates/dkms/erofs.ko

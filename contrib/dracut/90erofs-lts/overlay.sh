@@ -29,6 +29,8 @@ erofs_lts_overlay() {
 	# Not moved: systemd makes mounts shared, and those stay where they are.
 	# shellcheck disable=SC2154  # set by dracut
 	mount --bind "$NEWROOT" "$base/lower" || die "erofs-lts: can't bind the root"
+	# Else the overlay, mounted over the one, would appear on the other.
+	mount --make-private "$base/lower" || die "erofs-lts: can't make $base/lower private"
 	mount -t overlay -o "lowerdir=$base/lower,upperdir=$base/rw/upper,workdir=$base/rw/work" \
 		erofs-lts-root "$NEWROOT" || die "erofs-lts: no overlay over the root"
 }

@@ -143,6 +143,8 @@ if [ "${1:-}" = --one ]; then
 			rm -rf "$disk"
 			cp -a --sparse=always "$src" "$disk"
 			src=$disk
+			# the packed file, before it is compressed; /tmp may be in memory
+			export TMPDIR=$dir
 			continue
 			;;
 		%FLAT)

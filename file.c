@@ -106,6 +106,7 @@ static const struct iomap_ops erofs_iomap_ops = {
 /* ---- DAX ----------------------------------------------------------------------- */
 
 const struct address_space_operations erofs_dax_aops = {
+	.dirty_folio	= noop_dirty_folio,
 };
 
 static ssize_t erofs_dax_read_iter(struct kiocb *iocb, struct iov_iter *to)

@@ -87,6 +87,11 @@ tampered() {
 		echo "not ok $suite-tampered - the log says nothing of a corrupted block"
 		return 1
 	}
+	# init can't start, so a panic is right; nothing else is
+	if grep -aE "$SPLAT" "$log" | grep -avq 'Kernel panic'; then
+		echo "not ok $suite-tampered - kernel log: $(grep -aE "$SPLAT" "$log" | grep -av 'Kernel panic' | head -n 1)"
+		return 1
+	fi
 }
 
 for suite in $suites; do

@@ -17,6 +17,7 @@
  *	slow	a slow device, readers, mounts and listings killed at random moments,
  *		unmounts with requests under way
  *	gone	the device is taken away for good under four readers
+ *	lost	looks for lost memory (no IMAGE)
  *	bounds	the bounds of Documentation/security.md
  *	race	mount, unmount and rmmod race with readers (-k), with dropped caches
  *	pull	the disk given as IMAGE... is removed (scsi_debug, null_blk)
@@ -385,9 +386,10 @@ static int own_pipe[2];		/* made again by each process, without faults */
 
 static int do_sendfile(const struct obj *o)
 {
+	/* in one page: a fault there takes nothing out of the pipe */
+	static uint8_t buf[PAGE] __attribute__((aligned(PAGE)));
 	int *p = own_pipe;
 	int fd, err = 0;
-	static uint8_t buf[PAGE];
 	off_t pos = 0;
 	ssize_t n;
 
@@ -405,7 +407,7 @@ static int do_sendfile(const struct obj *o)
 				wrong(o, "sendfile (too short)", pos);
 			break;
 		}
-		/* EFAULT: a fault met the page fault of the buffer; nothing was taken out */
+		/* EFAULT: no page for the buffer at the first try */
 		while (read(p[0], buf, n) != n)
 			if (errno != EFAULT && errno != EINTR && errno != ENOMEM)
 				die("pipe");
@@ -509,6 +511,30 @@ static int do_fiemap(const struct obj *o)
 	return err;
 }
 
+/* far behind the end: nothing, and at once */
+static int do_far(const struct obj *o)
+{
+	static const off_t pos[] = { 0x400160000LL, 19LL << 30, 0x7ffffffffffff000LL };
+	int fd = open(full(o), O_RDONLY), err = 0;
+	char c;
+
+	if (fd < 0)
+		return errno;
+	for (size_t i = 0; i < sizeof(pos) / sizeof(*pos) && !err; i++) {
+		ssize_t n = pread(fd, &c, 1, pos[i]);
+
+		if (n < 0)
+			err = errno;
+		else if (n)
+			wrong(o, "pread behind the end", pos[i]);
+		/* may be refused */
+		readahead(fd, pos[i], 1 << 20);
+		posix_fadvise(fd, pos[i], 1 << 20, POSIX_FADV_WILLNEED);
+	}
+	close(fd);
+	return err;
+}
+
 static int do_statfs(const struct obj *o)
 {
 	struct statfs s;
@@ -537,6 +563,7 @@ static const struct access {
 	{ "xattr", do_xattr, ANY },
 	{ "readlink", do_link, LNK },
 	{ "fiemap", do_fiemap, REG },
+	{ "far", do_far, REG },
 	{ "statfs", do_statfs, DIR_ },
 };
 #define NACCESS (sizeof(accesses) / sizeof(accesses[0]))
@@ -644,6 +671,7 @@ static void all_right(const char *when)
 
 static const char *image_file;
 static bool has_dev;
+static char dev_loop[32];	/* its extra device as a loop device, or "" */
 
 static void copy(const char *from, const char *to)
 {
@@ -664,41 +692,6 @@ static void copy(const char *from, const char *to)
 		die(to);
 	close(in);
 	close(out);
-}
-
-static void name_image(const char *file)
-{
-	static char name[256];
-	const char *b = strrchr(file, '/');
-	size_t n;
-
-	snprintf(name, sizeof(name), "%s", b ? b + 1 : file);
-	n = strlen(name);
-	if (n > 4 && !strcmp(name + n - 4, ".img"))
-		name[n - 4] = 0;
-	image_name = name;
-}
-
-static void take_image(const char *file)
-{
-	char dev[PATH_MAX];
-
-	name_image(file);
-	image_file = file;
-	copy(file, IMG);
-	snprintf(dev, sizeof(dev), "%.*s.dev", (int)strlen(file) - 4, file);
-	has_dev = !access(dev, R_OK);
-	if (has_dev)
-		copy(dev, DEV);
-}
-
-static uint64_t file_size(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		die(path);
-	return st.st_size;
 }
 
 /* attach @file to a free loop device; the name stays valid until the next call but one */
@@ -734,6 +727,46 @@ static void loop_detach(const char *name)
 		complain("%s: %s", name, strerror(errno));
 	if (fd >= 0)
 		close(fd);
+}
+
+static void name_image(const char *file)
+{
+	static char name[256];
+	const char *b = strrchr(file, '/');
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s", b ? b + 1 : file);
+	n = strlen(name);
+	if (n > 4 && !strcmp(name + n - 4, ".img"))
+		name[n - 4] = 0;
+	image_name = name;
+}
+
+static void take_image(const char *file)
+{
+	char dev[PATH_MAX];
+
+	name_image(file);
+	image_file = file;
+	copy(file, IMG);
+	snprintf(dev, sizeof(dev), "%.*s.dev", (int)strlen(file) - 4, file);
+	if (*dev_loop)
+		loop_detach(dev_loop);
+	*dev_loop = 0;
+	has_dev = !access(dev, R_OK);
+	if (has_dev) {
+		copy(dev, DEV);
+		snprintf(dev_loop, sizeof(dev_loop), "%s", loop_attach(DEV));
+	}
+}
+
+static uint64_t file_size(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		die(path);
+	return st.st_size;
 }
 
 static struct dm_ioctl *dm_call(unsigned long cmd, uint32_t flags, const char *table)
@@ -829,7 +862,9 @@ static int try_mount(const char *src, const char *more)
 {
 	char opts[256];
 
-	snprintf(opts, sizeof(opts), "%s%s%s", more ?: "", more && has_dev ? "," : "", has_dev ? "device=" DEV : "");
+	/* devices are of one kind */
+	snprintf(opts, sizeof(opts), "%s%s%s%s", more ?: "", more && has_dev ? "," : "", has_dev ? "device=" : "",
+		 !has_dev ? "" : !strcmp(src, IMG) ? DEV : dev_loop);
 	return mount(src, MNT, "erofs", MS_RDONLY, opts) ? errno : 0;
 }
 
@@ -965,11 +1000,12 @@ static void names_only(void)
 	char line[512];
 	FILE *f;
 
-	/* objects count as lost when they are some seconds old */
+	/* objects count as lost when they are some seconds old; pointers linger on stacks */
 	sleep(6);
-	must_put(kmemleak, "scan");
-	sleep(1);
-	must_put(kmemleak, "scan");
+	for (int i = 0; i < 3; i++) {
+		must_put(kmemleak, "scan");
+		usleep(500000);
+	}
 	f = fopen(kmemleak, "r");
 	if (!f)
 		die(kmemleak);
@@ -993,6 +1029,15 @@ static void names_only(void)
 	if (names > 40)
 		complain("%u names lost", names);
 	must_put(kmemleak, "clear");
+}
+
+static void test_lost(char **images, int n)
+{
+	(void)images;
+	(void)n;
+	image_name = "all";
+	names_only();
+	result("but for names of slab caches");
 }
 
 static void nth_load(void)
@@ -1021,7 +1066,6 @@ static void nth_load(void)
 	if (syscall(SYS_finit_module, fd, "", 0))
 		complain("insmod after the faults: %s", strerror(errno));
 	close(fd);
-	names_only();
 	if (!loaded || n < 100)
 		complain("only %u faults", n);
 	result("%u faults, %u seen", faults_hit, faults_seen);
@@ -1071,14 +1115,13 @@ static void test_nth(char **images, int n)
 
 		faults_seen = faults_hit = 0;
 		take_image(images[i]);
-		if (!strncmp(image_name, "digest", 6)) {
-			/* these have xattrs of their own */
+		if (!strncmp(image_name, "digest", 6))
 			extra = "inode_share,domain_id=faults";
-			must_mount(IMG, NULL);
-			for (size_t k = 0; k < nobjs; k++)
-				learn_xattrs(&objs[k]);
-			must_umount();
-		}
+		/* some have xattrs of their own */
+		must_mount(IMG, NULL);
+		for (size_t k = 0; k < nobjs; k++)
+			learn_xattrs(&objs[k]);
+		must_umount();
 		nth_mount(IMG, extra, nomem);
 		loop = loop_attach(IMG);
 		nth_mount(loop, NULL, nomem);
@@ -1935,7 +1978,7 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{ "nth", test_nth }, { "chance", test_chance }, { "block", test_block }, { "flakey", test_flakey },
 		{ "slow", test_slow }, { "gone", test_gone }, { "race", test_race }, { "pull", test_pull },
-		{ "bounds", test_bounds },
+		{ "bounds", test_bounds }, { "lost", test_lost },
 	};
 	size_t i;
 	int c;
@@ -1948,7 +1991,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (optind + 2 > argc)
+	if (optind >= argc || (optind + 2 > argc && strcmp(argv[optind], "lost")))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_name = argv[optind];
@@ -1966,13 +2009,15 @@ int main(int argc, char **argv)
 
 		if (strcmp(tests[i].name, argv[optind]))
 			continue;
-		if (tests[i].fn != test_bounds) {
+		if (tests[i].fn != test_bounds && tests[i].fn != test_lost) {
 			take_image(argv[optind + 1]);
 			must_mount(IMG, NULL);
 			learn("");
 			must_umount();
 		}
 		tests[i].fn(argv + optind + 2, argc - optind - 2);
+		if (*dev_loop)
+			loop_detach(dev_loop);
 		printf("%s: %.1f s\n", test_name, now() - begin);
 		return failures != 0;
 	}

@@ -144,14 +144,13 @@ static void erofs_io_submit(struct erofs_io *io)
 }
 
 /*
- * Read @len bytes at @pos of @dev to @addr (linear or vmalloc, not across a
- * page) for extent number @xi; @left bytes will probably follow.
+ * Read @len bytes at @pos of @dev to @off in @page, which may go on in the pages
+ * behind it if they are of one folio, for extent number @xi; @left bytes will
+ * probably follow.
  */
-static void erofs_io_add(struct erofs_io *io, struct erofs_device *dev, u64 pos, void *addr,
-			 u32 len, u32 xi, u64 left)
+static void erofs_io_add(struct erofs_io *io, struct erofs_device *dev, u64 pos,
+			 struct page *page, u32 off, u32 len, u32 xi, u64 left)
 {
-	struct page *page = is_vmalloc_addr(addr) ? vmalloc_to_page(addr) : virt_to_page(addr);
-	u32 off = offset_in_page(addr);
 	struct erofs_iob *iob;
 
 	if (io->bio && io->dev == dev && io->next == pos &&
@@ -174,14 +173,16 @@ out:
 	container_of(io->bio, struct erofs_iob, bio)->last = xi;
 }
 
-/* read into the request's own pages */
+/* read into the request's own pages, a folio at a time */
 static void erofs_io_pages(struct erofs_io *io, struct erofs_device *dev, u64 pos, u64 fpos,
 			   u64 len, u32 xi)
 {
 	while (len) {
-		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(fpos));
+		struct page *page = io->rq->pages[(fpos - io->rq->start) >> PAGE_SHIFT];
+		struct folio *folio = page_folio(page);
+		u32 n = min_t(u64, len, folio_pos(folio) + folio_size(folio) - fpos);
 
-		erofs_io_add(io, dev, pos, erofs_rq_addr(io->rq, fpos), n, xi, len);
+		erofs_io_add(io, dev, pos, page, offset_in_page(fpos), n, xi, len);
 		pos += n;
 		fpos += n;
 		len -= n;
@@ -191,10 +192,13 @@ static void erofs_io_pages(struct erofs_io *io, struct erofs_device *dev, u64 po
 static void erofs_io_buf(struct erofs_io *io, struct erofs_device *dev, u64 pos, void *buf,
 			 u64 len, u32 xi)
 {
+	bool vmalloc = is_vmalloc_addr(buf);
+
 	while (len) {
+		struct page *page = vmalloc ? vmalloc_to_page(buf) : virt_to_page(buf);
 		u32 n = min_t(u64, len, PAGE_SIZE - offset_in_page(buf));
 
-		erofs_io_add(io, dev, pos, buf, n, xi, len);
+		erofs_io_add(io, dev, pos, page, offset_in_page(buf), n, xi, len);
 		pos += n;
 		buf += n;
 		len -= n;

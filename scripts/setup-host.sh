@@ -8,7 +8,7 @@ set -eu
 what=${1:-test}
 pkgs="make gcc libc6-dev bc cpio kmod xz-utils zstd lz4 busybox-static dash
 	qemu-system-x86 debian-archive-keyring ca-certificates util-linux libelf1
-	gawk procps"
+	gawk procps pahole"
 test_pkgs="clang llvm sparse shellcheck codespell perl python3 flex bison libelf-dev
 	libssl-dev liblz4-dev zlib1g-dev libzstd-dev liblzma-dev libdeflate-dev
 	squashfs-tools e2fsprogs xfsprogs btrfs-progs cryptsetup-bin dmsetup attr acl mount
@@ -26,7 +26,7 @@ esac
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 case $codename in
 bookworm) pkgs="$pkgs gcc-12" ;;
-trixie) pkgs="$pkgs gcc-14 pahole" ;;
+trixie) pkgs="$pkgs gcc-14" ;;
 *)
 	echo "This is not Debian 12 or 13 ($codename); package names may differ." >&2
 	;;

@@ -37,7 +37,7 @@ struct file *erofs_backing_open(const char *path, bool direct)
  * be a layer of an overlay again, as container tools need it.  An image file
  * inside another file-backed mount is one, so that the chain stays bounded.
  */
-int erofs_backing_depth(const struct file *file)
+static int erofs_backing_depth(const struct file *file)
 {
 	const struct super_block *below = file_inode(file)->i_sb;
 
@@ -70,10 +70,20 @@ static ssize_t erofs_backing_read_here(struct file *file, loff_t pos, const stru
 /*
  * Images on stacked file systems are read by a worker: the stack of one task has
  * no room for three of our read paths, what is between them, and the file system
- * and driver below.  One queue for each depth: who is in it waits only for those
- * with a lower depth, so full queues don't wait for each other.
+ * and driver below.  Each mount has a queue of its own.  Who is in it waits for
+ * what lies below that mount, loop devices and daemons included, and a mount
+ * never lies below itself, so full queues don't wait for each other.
  */
-static struct workqueue_struct *erofs_backing_wq[FILESYSTEM_MAX_STACK_DEPTH];
+int erofs_backing_attach(struct super_block *sb, const struct file *file)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(sb);
+
+	sb->s_stack_depth = max(sb->s_stack_depth, erofs_backing_depth(file));
+	if (!sb->s_stack_depth || sbi->file_wq)
+		return 0;
+	sbi->file_wq = alloc_workqueue(EROFS_FSNAME "_file/%s", WQ_UNBOUND, 0, sb->s_id);
+	return sbi->file_wq ? 0 : -ENOMEM;
+}
 
 struct erofs_backing_work {
 	struct work_struct work;
@@ -94,57 +104,31 @@ static void erofs_backing_work(struct work_struct *work)
 	complete(&w->done);
 }
 
-ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
-			   unsigned int nr, size_t len)
+ssize_t erofs_backing_read(struct erofs_sb_info *sbi, struct file *file, loff_t pos,
+			   const struct bio_vec *bv, unsigned int nr, size_t len)
 {
 	struct erofs_backing_work w = {
 		.file = file, .pos = pos, .bv = bv, .nr = nr, .len = len,
 	};
-	int depth = erofs_backing_depth(file);
 
-	if (!depth)
+	if (!sbi->file_wq)
 		return erofs_backing_read_here(file, pos, bv, nr, len);
 	INIT_WORK_ONSTACK(&w.work, erofs_backing_work);
 	init_completion(&w.done);
-	/* the mount would have been refused with a higher one */
-	queue_work(erofs_backing_wq[min(depth, FILESYSTEM_MAX_STACK_DEPTH) - 1], &w.work);
-	wait_for_completion(&w.done);
+	queue_work(sbi->file_wq, &w.work);
+	wait_for_completion_io(&w.done);
 	destroy_work_on_stack(&w.work);
 	return w.res;
-}
-
-int __init erofs_backing_init(void)
-{
-	int i;
-
-	for (i = 0; i < FILESYSTEM_MAX_STACK_DEPTH; i++) {
-		erofs_backing_wq[i] = alloc_workqueue(EROFS_FSNAME "_file%d",
-						      WQ_UNBOUND | WQ_MEM_RECLAIM, 0, i + 1);
-		if (!erofs_backing_wq[i]) {
-			erofs_backing_exit();
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void erofs_backing_exit(void)
-{
-	int i;
-
-	for (i = 0; i < FILESYSTEM_MAX_STACK_DEPTH; i++)
-		if (erofs_backing_wq[i])
-			destroy_workqueue(erofs_backing_wq[i]);
 }
 
 /* one page, or what the file has of it, through the file's own read operation */
 static int erofs_backing_read_folio(struct file *unused, struct folio *folio)
 {
 	struct inode *inode = folio->mapping->host;
-	struct file *file = EROFS_SB(inode->i_sb)->dev.file;
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
 	size_t size = folio_size(folio);
 	struct bio_vec bv = { .bv_page = folio_page(folio, 0), .bv_len = size };
-	ssize_t n = erofs_backing_read(file, folio_pos(folio), &bv, 1, size);
+	ssize_t n = erofs_backing_read(sbi, sbi->dev.file, folio_pos(folio), &bv, 1, size);
 
 	/* i_size is from the time of the mount: the file has shrunk since */
 	if (n >= 0 && n < size && folio_pos(folio) + n < i_size_read(inode))
@@ -168,8 +152,8 @@ int erofs_backing_mapping_init(struct super_block *sb)
 	struct address_space *mapping = sbi->dev.file->f_mapping;
 	struct inode *inode;
 
-	/* stacked files have a mapping in name only */
-	if (mapping->a_ops->read_folio) {
+	/* stacked files have a mapping in name only, or are read by a worker */
+	if (mapping->a_ops->read_folio && !sbi->file_wq) {
 		sbi->dev.mapping = mapping;
 		return 0;
 	}

@@ -46,6 +46,8 @@ static int erofs_iomap_begin(struct inode *inode, loff_t offset, loff_t length, 
 	iomap->length = map.llen;
 	if (!(map.flags & EROFS_MAP_MAPPED)) {
 		iomap->type = IOMAP_HOLE;
+		/* DAX wants whole pages, at the end of the file too */
+		iomap->length = round_up(map.llen, sbi->s.blksz);
 		goto out;
 	}
 	iomap->type = IOMAP_MAPPED;

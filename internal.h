@@ -119,6 +119,7 @@ struct erofs_sb_info {
 	struct erofs_device *extra;	/* s.extra_devices slots, or NULL */
 	bool separate;			/* extra devices are devices of their own (section 5.2) */
 	u64 total_blocks;		/* all devices, for statfs */
+	struct workqueue_struct *file_wq;	/* reads files on stacked file systems, or NULL */
 	struct inode *file_meta;	/* owns dev.mapping if a backing file has none */
 	struct inode *packed;		/* packed inode or NULL */
 	struct inode *metabox;		/* metabox inode or NULL */
@@ -214,6 +215,7 @@ long erofs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 struct file *erofs_backing_open(const char *path, bool direct);
 /**
  * erofs_backing_read() - read from a backing file into pages
+ * @sbi: the mount that @file belongs to
  * @file: backing file
  * @pos: where in the file
  * @bv: @nr segments of @len bytes in all
@@ -222,12 +224,10 @@ struct file *erofs_backing_open(const char *path, bool direct);
  *
  * May sleep.  Return: bytes read, fewer than @len only at the end of the file; errno
  */
-ssize_t erofs_backing_read(struct file *file, loff_t pos, const struct bio_vec *bv,
-			   unsigned int nr, size_t len);
-int erofs_backing_init(void);
-void erofs_backing_exit(void);
-/* what a mount that reads @file counts as in the stack of file systems (s_stack_depth) */
-int erofs_backing_depth(const struct file *file);
+ssize_t erofs_backing_read(struct erofs_sb_info *sbi, struct file *file, loff_t pos,
+			   const struct bio_vec *bv, unsigned int nr, size_t len);
+/* @file is a store of the mount now: depth in the stack of file systems, worker if need be */
+int erofs_backing_attach(struct super_block *sb, const struct file *file);
 /* set sbi->dev.mapping for sbi->dev.file */
 int erofs_backing_mapping_init(struct super_block *sb);
 

@@ -114,11 +114,11 @@ static void erofs_bio_end_io(struct bio *bio)
 }
 
 /* A backing file is read here and now, into the pages that the bio lists */
-static void erofs_file_submit(struct erofs_device *dev, struct bio *bio)
+static void erofs_file_submit(struct erofs_sb_info *sbi, struct erofs_device *dev, struct bio *bio)
 {
 	u64 pos = bio->bi_iter.bi_sector << SECTOR_SHIFT;
 	u32 len = bio->bi_iter.bi_size;
-	ssize_t n = erofs_backing_read(dev->file, pos, bio->bi_io_vec, bio->bi_vcnt, len);
+	ssize_t n = erofs_backing_read(sbi, dev->file, pos, bio->bi_io_vec, bio->bi_vcnt, len);
 
 	/* a sector-rounded read may pass the end that the file had at mount, nothing else */
 	if (n < 0)
@@ -140,7 +140,7 @@ static void erofs_io_submit(struct erofs_io *io)
 	if (io->dev->bdev)
 		submit_bio(bio);
 	else
-		erofs_file_submit(io->dev, bio);
+		erofs_file_submit(io->rq->sbi, io->dev, bio);
 }
 
 /*

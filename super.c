@@ -359,8 +359,7 @@ static int erofs_device_open(struct super_block *sb, struct fs_context *fc,
 		if (!err) {
 			dev->file = file;
 			dev->bytes = i_size_read(file_inode(file));
-			sb->s_stack_depth = max(sb->s_stack_depth, erofs_backing_depth(file));
-			return 0;
+			return erofs_backing_attach(sb, file);
 		}
 	}
 	if (err == -ENOTBLK) {
@@ -490,6 +489,8 @@ static void erofs_sbi_free(struct erofs_sb_info *sbi)
 	if (!sbi)
 		return;
 	erofs_request_umount(sbi);
+	if (sbi->file_wq)
+		destroy_workqueue(sbi->file_wq);
 	for (i = 0; sbi->extra && i < sbi->s.extra_devices; i++)
 		erofs_device_close(&sbi->extra[i]);
 	kvfree(sbi->extra);
@@ -523,11 +524,12 @@ static int erofs_primary_init(struct super_block *sb, struct fs_context *fc)
 		err = super_setup_bdi(sb);
 		if (err)
 			return err;
-		err = erofs_backing_mapping_init(sb);
+		err = erofs_backing_attach(sb, dev->file);
+		if (!err)
+			err = erofs_backing_mapping_init(sb);
 		if (err)
 			return err;
 		dev->bytes = i_size_read(file_inode(dev->file));
-		sb->s_stack_depth = erofs_backing_depth(dev->file);
 	}
 	erofs_compat_set_sysfs_name(sb);
 	if (sbi->opts.fsoffset >= dev->bytes ||
@@ -979,12 +981,9 @@ static int __init erofs_module_init(void)
 	err = z_erofs_init();
 	if (err)
 		goto err_data;
-	err = erofs_backing_init();
-	if (err)
-		goto err_z;
 	err = erofs_sysfs_init();
 	if (err)
-		goto err_backing;
+		goto err_z;
 	err = register_filesystem(&erofs_fs_type);
 	if (err)
 		goto err_sysfs;
@@ -992,8 +991,6 @@ static int __init erofs_module_init(void)
 
 err_sysfs:
 	erofs_sysfs_exit();
-err_backing:
-	erofs_backing_exit();
 err_z:
 	z_erofs_exit();
 	z_erofs_pool_exit();
@@ -1010,7 +1007,6 @@ static void __exit erofs_module_exit(void)
 	/* inodes are freed after a grace period */
 	rcu_barrier();
 	erofs_sysfs_exit();
-	erofs_backing_exit();
 	z_erofs_exit();
 	z_erofs_pool_exit();
 	erofs_data_exit();

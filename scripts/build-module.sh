@@ -31,6 +31,9 @@ done
 mkdir -p "$out"
 out=$(realpath "$out")
 cd "$TOP"
+# Two groups of tests may want the same module at the same time.
+exec 9>"$out/.lock"
+flock 9
 KBUILD_ENV_DIRS=$out "$TOP/scripts/kbuild-env.sh" "$kdir" \
 	make --no-print-directory module "KDIR=$kdir" "OUT=$out" "${args[@]}" "$@" >&2
 printf '%s\n' "$out/$name.ko"

@@ -24,6 +24,9 @@ one() {
 		devs="$devs $b"
 		opts=device=$b
 	fi
+	case ",$outcomes," in
+	*,disabled,*) opts=${opts:+$opts,}cache_strategy=disabled ;;
+	esac
 	before=$(lines)
 	err=$("$T/trymount" erofs "$main" /mnt/i "$opts")
 	seen="mount=$err"

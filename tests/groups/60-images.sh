@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.." || exit 1
 rc=0
 # shellcheck disable=SC2053  # a pattern on purpose
 want() { [[ $1 == ${TEST_FILTER:-*} ]]; }
-if [ -n "${ALL_IMAGES:-}" ]; then some=() uml=(); else some=(-e 2 -W seq) uml=(-W rand); fi
+if [ -n "${ALL_IMAGES:-}" ]; then some=() uml=(); else some=(-e 3 -W seq) uml=(-W rand); fi
 ! want uml || tests/images/run-images.sh "${uml[@]}" uml-debug || rc=1
 for suite in bookworm bookworm-backports trixie-backports; do
 	! want $suite || tests/images/run-images.sh "${some[@]}" $suite || rc=1

@@ -12,7 +12,7 @@ for target in uml-debug bookworm bookworm-backports trixie-backports; do
 	[[ $target == ${TEST_FILTER:-*} ]] || continue
 	# two minutes where most is checked and where most users are
 	time=120
-	[ $target = uml-debug ] || [ $target = bookworm ] || time=40
+	[ $target = uml-debug ] || [ $target = bookworm ] || time=24
 	STRESS_SECONDS=${STRESS_SECONDS:-$time} tests/images/run-life.sh stress $target || rc=1
 done
 exit $rc

@@ -39,7 +39,9 @@ cp "$tree"/usr/bin/{sha256sum,sort,cat,find,grep,sed,tar} "$tree/usr/sbin/capsh"
 cp -L "$tree"/usr/lib/x86_64-linux-gnu/{ld-linux-x86-64.so.2,libc.so.6,libselinux.so.1,libpcre2-8.so.0,libacl.so.1,libm.so.6} \
 	"$tree"/usr/lib/x86_64-linux-gnu/{libcap.so.2,libpsx.so.2,libcrypto.so.3,libcryptsetup.so.12} "$a/system/lib/"
 cp "$TOP"/*.[ch] "$a/system/etc/init/"
-cat "$tree"/usr/bin/systemd* "$tree"/usr/lib/systemd/systemd-* >"$a/system/framework/boot.jar"
+# not through links: they are absolute and would leave the tree
+find "$tree"/usr/bin/systemd* "$tree"/usr/lib/systemd/systemd-* -maxdepth 0 -type f -exec cat {} + \
+	>"$a/system/framework/boot.jar"
 ln -s ../bin/capsh "$a/system/etc/link"
 cp "$TOP"/Documentation/* "$a/vendor/etc/"
 cp "$a/system/bin/sha256sum" "$a/vendor/bin/tool"

@@ -148,10 +148,12 @@ static int put(const char *path, const char *text)
 	return rc;
 }
 
+/* to switch faults off may meet one */
 static void must_put(const char *path, const char *text)
 {
-	if (put(path, text))
-		die(path);
+	for (int n = 0; put(path, text); n++)
+		if (errno != ENOMEM || n == 1000)
+			die(path);
 }
 
 static int drop_fd = -1;

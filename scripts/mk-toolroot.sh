@@ -15,7 +15,7 @@ bookworm) pkgs="$base gcc-12 libssl3 pahole" ;;
 trixie) pkgs="$base gcc-14 gcc-14-for-host libssl3t64 pahole" ;;
 *) die "usage: $0 bookworm|trixie" ;;
 esac
-root=$CACHE/root/$suite
+root=$CACHE/toolroot/$suite
 want="2 $pkgs"
 if [ "$(cat "$root/.complete" 2>/dev/null)" = "$want" ]; then
 	printf '%s\n' "$root"

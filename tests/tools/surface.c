@@ -58,6 +58,7 @@
 #include <linux/fs.h>
 #include <linux/io_uring.h>
 #include <linux/mount.h>
+#include "slurp.h"
 
 #ifndef STATX_DIOALIGN
 #define STATX_DIOALIGN	0x2000U
@@ -123,32 +124,6 @@ static void __attribute__((format(printf, 2, 3))) fact(const char *name, const c
 static const char *err_name(bool good)
 {
 	return good ? "OK" : strerrorname_np(errno);
-}
-
-static char *slurp(const char *path, size_t *len)
-{
-	struct stat st;
-	char *buf;
-	size_t got = 0;
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || fstat(fd, &st)) {
-		perror(path);
-		exit(2);
-	}
-	buf = malloc(st.st_size + 1);
-	while (got < (size_t)st.st_size) {
-		ssize_t n = read(fd, buf + got, st.st_size - got);
-
-		if (n <= 0) {
-			perror(path);
-			exit(2);
-		}
-		got += n;
-	}
-	close(fd);
-	*len = got;
-	return buf;
 }
 
 /* same sequence in each run */

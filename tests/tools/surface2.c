@@ -33,6 +33,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <linux/fsverity.h>
+#include "slurp.h"
 
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX	0x00200000
@@ -57,32 +58,6 @@ static void check(const char *name, bool good)
 	}
 	failures++;
 	printf("not ok %s/%s - %s\n", prefix, name, e ? strerror(e) : "no");
-}
-
-static char *slurp(const char *path, size_t *len)
-{
-	struct stat st;
-	size_t got = 0;
-	char *buf;
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || fstat(fd, &st)) {
-		perror(path);
-		exit(2);
-	}
-	buf = malloc(st.st_size + 1);
-	while (got < (size_t)st.st_size) {
-		ssize_t n = read(fd, buf + got, st.st_size - got);
-
-		if (n <= 0) {
-			perror(path);
-			exit(2);
-		}
-		got += n;
-	}
-	close(fd);
-	*len = got;
-	return buf;
 }
 
 static int open_or_die(const char *path)

@@ -35,7 +35,8 @@ $(OUT)/$(FSNAME).ko: FORCE
 	@sh compat/probe.sh "$(KDIR)" "$(BUILD)/compat_config.h"
 	@MAKEFLAGS= $(MAKE) $(if $(V),,--no-print-directory) $(if $(QUIET),-s) \
 		$(kbuild-jobs) -C "$(KDIR)" M="$(BUILD)" FSNAME=$(FSNAME) \
-		$(kbuild-vars) modules
+		$(kbuild-vars) modules || { echo "This driver does not build for" \
+		"Linux $(KREL): see the messages above." >&2; exit 1; }
 	@cmp -s "$(BUILD)/$(FSNAME).ko" "$@" || cp -f "$(BUILD)/$(FSNAME).ko" "$@"
 	$(if $(QUIET),,@echo "built $@")
 

@@ -4,7 +4,7 @@
 # lint.sh [CHECK...] - checks that need no kernel to run: style, kernel-doc,
 # include rules, shell scripts, spelling; then, for each kernel, a build with
 # W=1 and sparse's endian checks, without a single warning.
-# CHECK: checkpatch kernel-doc includes words shellcheck codespell build
+# CHECK: checkpatch kernel-doc includes kernels words shellcheck codespell build
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$TOP" || exit 1
@@ -103,6 +103,33 @@ check_includes() {
 	result includes "$out/includes"
 }
 
+# Each probe that compat/ asks for is defined and is in the table of
+# Documentation/kernels.md, with the name that compat/ supplies; and the reverse.
+check_kernels() {
+	local p what name
+	grep -ohE '\bHAVE_[A-Z0-9_]+' compat/*.h Kbuild | sort -u >"$out/used"
+	sed -n 's/^\(HAVE_[A-Z0-9_]*\)[[:space:]].*/\1/p' compat/probes.tab | sort >"$out/defined"
+	# shellcheck disable=SC2016  # backquotes of Markdown
+	sed -nE 's/^\|[^|]*\|[^|]*\| `([A-Z0-9_]+)` \|(.*)\|$/HAVE_\1 \2/p' Documentation/kernels.md >"$out/rows"
+	cut -d' ' -f1 "$out/rows" | sort >"$out/documented"
+	{
+		uniq -d "$out/defined" | sed 's/$/: two probes/'
+		uniq -d "$out/documented" | sed 's/$/: two rows in kernels.md/'
+		comm -23 "$out/used" "$out/defined" | sed 's/$/: used, but not in probes.tab/'
+		comm -23 "$out/used" "$out/documented" | sed 's/$/: used, but not in kernels.md/'
+		comm -13 "$out/used" "$out/documented" | sed 's/$/: in kernels.md, but nobody asks for it/'
+		while read -r p what; do
+			# names in backquotes; "*" stands for a part of it
+			# shellcheck disable=SC2016
+			grep -oE '`[^`]+`' <<<"$what" | tr -d '`()' | while read -r name; do
+				[ -e "$name" ] || grep -qE "\b${name//\*/[a-z_]+}\b" compat/*.h ||
+					echo "$p: compat/ has no $name"
+			done
+		done <"$out/rows"
+	} >"$out/kernels"
+	result kernels "$out/kernels"
+}
+
 check_words() {
 	local hosts
 	# Mirror hosts and machine paths do not belong into the repository.
@@ -161,7 +188,7 @@ check_build() {
 	done
 }
 
-[ $# -gt 0 ] || set -- checkpatch kernel-doc includes words shellcheck codespell build
+[ $# -gt 0 ] || set -- checkpatch kernel-doc includes kernels words shellcheck codespell build
 for c in "$@"; do
 	declare -F "check_$c" >/dev/null || die "unknown check '$c'"
 	"check_$c"

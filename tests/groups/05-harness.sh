@@ -88,4 +88,22 @@ range 6.12.95+deb12-amd64 good
 range 7.3.4+deb13-amd64 good
 range 7.4.0-rc1 bad
 range 10.0.1 bad
+
+# What comes of it: make ends with the sentence, for kbuild without make as well;
+# and so does a release in the range that the driver no longer builds for.
+says() { # NAME LAST-LINE COMMAND...
+	local name=$1 want=$2
+	shift 2
+	! "$@" >"$t/out" 2>&1 && grep -v '^make' "$t/out" | tail -n 1 | grep -qF "$want"
+	result "$name" $?
+}
+echo '#define UTS_RELEASE "7.4.0-rc1"' >"$t/k/include/generated/utsrelease.h"
+says build-out-of-range 'Linux 7.4.0-rc1 is not supported: this driver builds for Linux 6.1 to 7.3.' \
+	make module "KDIR=$t/k" "OUT=$t/ko"
+says kbuild-out-of-range 'Linux 7.4 is not supported: this driver builds for Linux 6.1 to 7.3' \
+	make -f Kbuild VERSION=7 PATCHLEVEL=4 src=.
+printf 'modules:\n\t@echo "super.c:1: error: too few arguments"\n\t@false\n' >"$t/k/Makefile"
+echo '#define UTS_RELEASE "6.12.999+deb12-amd64"' >"$t/k/include/generated/utsrelease.h"
+says build-broken-by-release 'This driver does not build for Linux 6.12.999+deb12-amd64: see the messages above.' \
+	make module "KDIR=$t/k" "OUT=$t/ko"
 exit $failed

@@ -443,6 +443,35 @@ static void test_special(void)
 	free(big);
 }
 
+/* 1 MiB of input, 12 MiB of output, in buffers of just these sizes */
+static void test_largest(void)
+{
+	const size_t dstlen = 12 << 20;
+	u8 *want = malloc(dstlen), *dst = malloc(dstlen), *enc = malloc(1 << 20), *src;
+	int n;
+
+	CHECK(want && dst && enc);
+	memset(want, 'x', dstlen);
+	fill(want + 5, 980000, NOISE);
+	n = LZ4_compress_default((const char *)want, (char *)enc, (int)dstlen, 1 << 20);
+	CHECK(n > 1000000);
+	src = malloc((size_t)n);
+	CHECK(src);
+	memcpy(src, enc, (size_t)n);
+	memset(dst, 0xee, dstlen);
+	CHECK(!z_erofs_lz4_decode(src, (size_t)n, dst, dstlen, false));
+	CHECK(!memcmp(dst, want, dstlen));
+	memset(dst, 0xee, dstlen);
+	CHECK(!z_erofs_lz4_decode(src, (size_t)n, dst, dstlen - 1, true));
+	CHECK(!memcmp(dst, want, dstlen - 1));
+	CHECK(z_erofs_lz4_decode(src, (size_t)n, dst, dstlen - 1, false) == -EFSCORRUPTED);
+	CHECK(z_erofs_lz4_decode(src, (size_t)n - 1, dst, dstlen, false) == -EFSCORRUPTED);
+	free(src);
+	free(enc);
+	free(dst);
+	free(want);
+}
+
 /* smallest margin with which the block decodes right in place; all above do too */
 static size_t least_margin(size_t srclen, size_t dstlen, const u8 *want)
 {
@@ -524,6 +553,7 @@ static void test_in_place(void)
 int main(void)
 {
 	test_special();
+	test_largest();
 	test_every_length();
 	test_compressed();
 	test_handmade();

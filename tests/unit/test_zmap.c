@@ -605,6 +605,218 @@ static void test_faults_extents(void)
 #undef EXT_INIT
 }
 
+/* ---- tables that no memory holds: more than 2^32 records, made up when looked at ---- */
+
+#define VAST_HDR	64
+#define VAST_TABLE	96	/* a multiple of the largest record; 8 bytes more with 4-byte ones */
+#define VAST_MAX	((u64)1 << 60)
+
+struct vast {
+	struct erofs_meta m;
+	u64 hdr;
+	u64 table;
+	u64 n;			/* records, or packs of two */
+	unsigned int recsz;
+	u32 maps;
+	void (*rec)(u8 *p, u64 k);
+	u8 win[4096];
+};
+
+static void le(u8 *p, u64 v, unsigned int n)
+{
+	while (n--) {
+		*p++ = (u8)v;
+		v >>= 8;
+	}
+}
+
+static int vast_map(struct erofs_meta *m, u64 off)
+{
+	struct vast *v = (struct vast *)m;
+	u64 pos = off & ~4095ULL, at, k;
+	u8 rec[32];
+
+	v->maps++;
+	if (off >= m->size)
+		return -EIO;
+	memset(v->win, 0, sizeof(v->win));
+	if (!pos)
+		le(v->win + VAST_HDR, v->hdr, 8);
+	k = pos > v->table ? (pos - v->table) / v->recsz : 0;
+	for (; k < v->n; k++) {
+		u64 i;
+
+		at = v->table + k * v->recsz;
+		if (at >= pos + 4096)
+			break;
+		v->rec(rec, k);
+		for (i = 0; i < v->recsz; i++)
+			if (at + i - pos < 4096)
+				v->win[at + i - pos] = rec[i];
+	}
+	m->base = v->win;
+	m->start = pos;
+	m->len = 4096;
+	return 0;
+}
+
+/* extents of 1 to 7 bytes */
+static u64 vast_lstart(u64 k)
+{
+	return 5 * k + (k % 3);
+}
+
+static void vast_ext32(u8 *p, u64 k)
+{
+	le(p, (4096 + k % 1000) | 1 << 28, 4);
+	le(p + 4, 4096 + 3 * k, 8);
+	le(p + 12, vast_lstart(k), 8);
+	le(p + 20, 0xa5a5a5a5a5a5a5a5, 8);
+	le(p + 28, 0x5a5a5a5a, 4);
+}
+
+static void vast_ext8(u8 *p, u64 k)
+{
+	le(p, (100 + k % 3000) | 4U << 28, 4);
+	le(p + 4, (u32)(7 * k), 4);
+}
+
+/* an extent begins in each lcluster */
+static u32 vast_clusterofs(u64 l)
+{
+	return 5 * l % 4096;
+}
+
+static void vast_full(u8 *p, u64 l)
+{
+	le(p, 1, 2);
+	le(p + 2, vast_clusterofs(l), 2);
+	le(p + 4, (u32)(3 * l), 4);
+}
+
+static void vast_pack(u8 *p, u64 k)
+{
+	le(p, 1 << 12 | vast_clusterofs(2 * k), 2);
+	le(p + 2, 1 << 12 | vast_clusterofs(2 * k + 1), 2);
+	le(p + 4, (u32)(3 * k), 4);
+}
+
+/* one lookup without a past: @kind 0 to 3 as in test_vast(); record @k, byte @in of it */
+static void vast_check(struct vast *v, const struct erofs_super *s, const struct erofs_inode_desc *d,
+		       unsigned int kind, u64 n, u64 k, u64 in)
+{
+	u64 la, end, off, pa, plen;
+	unsigned int alg = 0;
+	struct z_erofs_info zi;
+	struct z_erofs_cursor c;
+	struct erofs_map map;
+	u32 maps;
+
+	if (kind == 0) {
+		la = vast_lstart(k);
+		end = k + 1 < n ? vast_lstart(k + 1) : d->size;
+		pa = 4096 + 3 * k;
+		plen = 4096 + k % 1000;
+	} else if (kind == 1) {
+		la = k << 12;
+		end = la + 4096;
+		pa = (u32)(7 * k);
+		plen = 100 + k % 3000;
+		alg = 3;
+	} else {
+		la = (k << 12) + vast_clusterofs(k);
+		end = ((k + 1) << 12) + vast_clusterofs(k + 1);
+		pa = kind == 2 ? (u64)(u32)(3 * k) << 12 :
+				 ((u64)(u32)(3 * (k / 2)) + 1 + k % 2) << 12;
+		plen = 4096;
+	}
+	end = min(end, d->size);
+	off = la + in % (end - la);
+
+	memset(&v->m.fault, 0, sizeof(v->m.fault));
+	CHECK_EQ(z_erofs_info_decode(s, d, &v->m, false, &zi), 0);
+	z_erofs_cursor_init(&c);
+	maps = v->maps;
+	CHECK_EQ(z_erofs_map_find(s, d, &zi, &v->m, &c, off, &map), 0);
+	CHECK_EQ(map.la, la);
+	CHECK_EQ(map.llen, end - la);
+	CHECK_EQ(map.pa, pa);
+	CHECK_EQ(map.plen, plen);
+	CHECK_EQ(map.flags, ENC);
+	CHECK_EQ(map.alg, alg);
+	/* a search in halves, or a step or two */
+	CHECK(v->maps - maps <= (kind == 0 ? 40 : 3));
+	if (end == d->size)
+		return;
+	/* and on to the next one */
+	CHECK_EQ(z_erofs_map_find(s, d, &zi, &v->m, &c, end, &map), 0);
+	CHECK_EQ(map.la, end);
+}
+
+static void test_vast(void)
+{
+	static const struct {
+		unsigned int recsz, layout;
+		u64 hdr;
+		void (*rec)(u8 *p, u64 k);
+	} kinds[] = {
+		/* h_extents_hi is 2, h_extents_lo 7 */
+		{ 32, EROFS_INODE_COMPRESSED_FULL, HDR(7, 2, 0) | 7, vast_ext32 },
+		{ 8, EROFS_INODE_COMPRESSED_FULL, HDR(3, 0, 0), vast_ext8 },
+		{ 8, EROFS_INODE_COMPRESSED_FULL, HDR(0, 0, 0), vast_full },
+		{ 8, EROFS_INODE_COMPRESSED_COMPACT, HDR(0, 0, 0), vast_pack },
+	};
+	static struct vast v;
+	struct erofs_inode_desc d;
+	struct erofs_super s;
+	unsigned int i, j;
+	u32 state = 12345;
+	u64 n, k;
+
+	plain_super(&s, 12);
+	s.algs = 0xf;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		n = (2ULL << 32) + 7;
+		memset(&v, 0, sizeof(v));
+		memset(&d, 0, sizeof(d));
+		v.m.size = VAST_MAX;
+		v.m.map = vast_map;
+		v.hdr = kinds[i].hdr;
+		v.recsz = kinds[i].recsz;
+		v.rec = kinds[i].rec;
+		v.n = i == 3 ? n / 2 + 1 : n;
+		v.table = i == 0 ? VAST_TABLE : i == 2 ? VAST_HDR + 16 : VAST_HDR + 8;
+		d.body = VAST_HDR;
+		d.layout = kinds[i].layout;
+		d.size = i == 0 ? vast_lstart(n - 1) + 3 : i == 1 ? (n << 12) - 5 :
+			 ((n - 1) << 12) + vast_clusterofs(n - 1) + 1;
+		for (j = 0; j < 40; j++) {
+			static const u64 near[] = {
+				0, 1, 6, 7, 8, U32_MAX - 1, U32_MAX, 1ULL << 32, (1ULL << 32) + 1,
+				(2ULL << 32) - 1, 2ULL << 32, (2ULL << 32) + 5, (2ULL << 32) + 6,
+			};
+
+			k = j < ARRAY_SIZE(near) ? near[j] :
+			    ((u64)memimg_random(&state) << 32 | memimg_random(&state)) % n;
+			vast_check(&v, &s, &d, i, n, k, memimg_random(&state));
+		}
+	}
+	/* the table ends a record too early */
+	v.hdr = kinds[0].hdr;
+	d.layout = kinds[0].layout;
+	v.m.size = VAST_TABLE + 32 * ((2ULL << 32) + 7) - 1;
+	v.m.len = 0;
+	{
+		struct z_erofs_info zi;
+
+		CHECK_EQ(z_erofs_info_decode(&s, &d, &v.m, false, &zi), -EFSCORRUPTED);
+		v.m.size++;
+		v.m.len = 0;
+		memset(&v.m.fault, 0, sizeof(v.m.fault));
+		CHECK_EQ(z_erofs_info_decode(&s, &d, &v.m, false, &zi), 0);
+	}
+}
+
 /* ---- random files ---- */
 
 static u64 cur_seed;
@@ -931,6 +1143,7 @@ int main(void)
 	test_faults_index();
 	test_faults_extents();
 	test_bounds();
+	test_vast();
 	random_files(first, count);
 	return check_done();
 }

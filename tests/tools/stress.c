@@ -4,13 +4,14 @@
  * block hashes taken from the source files.
  *
  *	stress -w TABLE DIR	write the table of the regular files below DIR
- *	stress [-n READERS] [-t SECONDS] [-r SEED] [-c CGROUP] [-k] TABLE DIR
+ *	stress [-n READERS] [-t SECONDS] [-r SEED] [-c CGROUP] [-k] [-p] TABLE DIR
  *
  * A table has one line a file, "size path", then its hashes, one a 4 KiB block,
  * 16 hex digits each.  Reader number i works in way i % 4: random preads,
  * mapped pages in random order, whole files in order, and readahead(2) with
  * single pages in between.  -k kills the readers by SIGKILL at random times and
- * starts new ones.  -c puts the readers, not the parent, into a memory cgroup;
+ * starts new ones.  -p: all readers read single blocks, without readahead, and
+ * caches are left alone.  -c puts the readers, not the parent, into a memory cgroup;
  * the parent drops caches all the while.  A reader that is refused memory
  * (ENOMEM) tries again; anything else that differs from the table is an error.
  *
@@ -33,7 +34,7 @@
 #include "hash128.h"
 
 #define BLOCK	4096
-#define MAX_READERS 64
+#define MAX_READERS 1024
 
 struct file {
 	char *path;
@@ -52,6 +53,7 @@ static uint64_t *hashes;
 static size_t nhashes;
 static struct shared *shared;
 static const char *dir;
+static bool single;
 
 static void *grow(void *p, size_t n, size_t size)
 {
@@ -242,10 +244,12 @@ static void reader(int way, uint64_t seed)
 			sleep(1);
 			continue;
 		}
-		switch (way) {
+		if (single)
+			posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+		switch (single ? 0 : way) {
 		case 0:
 			for (i = 0; i < 64; i++) {
-				uint64_t n = 1 + h128_rand(&seed) % 4;
+				uint64_t n = single ? 1 : 1 + h128_rand(&seed) % 4;
 
 				b = h128_rand(&seed) % blocks;
 				pread_blocks(fd, f, b, b + n < blocks ? b + n : blocks, buf);
@@ -325,7 +329,7 @@ int main(int argc, char **argv)
 	struct timespec nap = { .tv_nsec = 200000000 };
 	time_t end;
 
-	while ((c = getopt(argc, argv, "w:n:t:r:c:k")) != -1) {
+	while ((c = getopt(argc, argv, "w:n:t:r:c:kp")) != -1) {
 		switch (c) {
 		case 'w':
 			table = optarg;
@@ -344,6 +348,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			kill_some = true;
+			break;
+		case 'p':
+			single = true;
 			break;
 		default:
 			return 2;
@@ -374,8 +381,10 @@ int main(int argc, char **argv)
 	end = time(NULL) + seconds;
 	while (time(NULL) < end) {
 		nanosleep(&nap, NULL);
-		drop_caches();
-		drops++;
+		if (!single) {
+			drop_caches();
+			drops++;
+		}
 		/* A dead reader: killed by us, by the memory limit, or by SIGBUS. */
 		for (i = 0; i < n; i++) {
 			if (waitpid(pid[i], &status, WNOHANG) != pid[i])

@@ -449,13 +449,17 @@ int __must_check erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u
 /* entry @i, fully validated (name range, length, no '/' or NUL) */
 int __must_check erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
 				  struct erofs_fault *f);
+/* how @name compares with entry 0, whose name's characters aren't checked */
+int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namelen,
+				      int *cmp, struct erofs_fault *f);
 /**
  * erofs_dblk_find() - binary search in one block
- * @cmp_first: out: < 0 if @name sorts before the block's first entry, else >= 0
+ * @where: out, with -ENOENT: -1 if @name sorts before the block's first entry, 1 if
+ *	behind its last one, else 0
  * Return: 0 and @d; -ENOENT; -EFSCORRUPTED.  At most log2(count) + 1 probes.
  */
 int __must_check erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
-				 struct erofs_dirent_desc *d, int *cmp_first,
+				 struct erofs_dirent_desc *d, int *where,
 				 struct erofs_fault *f);
 /**
  * erofs_name_cmp() - order of names: bytes are unsigned, a proper prefix is first

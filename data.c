@@ -54,6 +54,27 @@ static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
 	page_cache_ra_unbounded(&ractl, min_t(u64, nr, last - idx + 1), 0);
 }
 
+/* the page isn't there or not read yet; @need as below */
+static noinline struct folio *erofs_metabuf_miss(struct erofs_metabuf *b, pgoff_t idx, u64 need)
+{
+	struct folio *folio;
+
+	/*
+	 * Behind the end of a file or device that has shrunk since the mount, or is gone, the
+	 * page cache gives zeros, not metadata.
+	 */
+	if (erofs_metabuf_avail(b) < need)
+		return ERR_PTR(-EIO);
+	erofs_metabuf_readahead(b, idx);
+	folio = read_mapping_folio(b->mapping, idx, b->file);
+	/* it may have gone while the page was read */
+	if (!IS_ERR(folio) && unlikely(erofs_metabuf_avail(b) < need)) {
+		folio_put(folio);
+		return ERR_PTR(-EIO);
+	}
+	return folio;
+}
+
 static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 {
 	struct erofs_metabuf *b = container_of(m, struct erofs_metabuf, m);
@@ -68,27 +89,16 @@ static int erofs_metabuf_map(struct erofs_meta *m, u64 off)
 	if (check_add_overflow(off, b->off, &pos) || pos > MAX_LFS_FILESIZE)
 		return erofs_fault_set(&m->fault, -EFSCORRUPTED, "position overflow", off, 0);
 	idx = pos >> PAGE_SHIFT;
-	/*
-	 * Behind the end of a file or device that has shrunk since the mount, or is gone, the
-	 * page cache gives zeros, not metadata.
-	 */
+	/* the store must go on to here */
 	need = min_t(u64, (u64)(idx + 1) << PAGE_SHIFT, m->size + b->off);
-	if (unlikely(erofs_metabuf_avail(b) < need))
-		return -EIO;
 	folio = filemap_get_folio(b->mapping, idx);
-	if (IS_ERR(folio) || unlikely(!folio_test_uptodate(folio))) {
-		if (IS_ERR(folio))
-			erofs_metabuf_readahead(b, idx);
-		else
+	if (IS_ERR(folio) || unlikely(!folio_test_uptodate(folio) ||
+				      erofs_metabuf_avail(b) < need)) {
+		if (!IS_ERR(folio))
 			folio_put(folio);
-		folio = read_mapping_folio(b->mapping, idx, b->file);
+		folio = erofs_metabuf_miss(b, idx, need);
 		if (IS_ERR(folio))
 			return PTR_ERR(folio);
-		/* it may have gone while the page was read */
-		if (unlikely(erofs_metabuf_avail(b) < need)) {
-			folio_put(folio);
-			return -EIO;
-		}
 	}
 	start = max_t(u64, (u64)idx << PAGE_SHIFT, b->off);
 	b->folio = folio;

@@ -35,63 +35,112 @@ int erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u32 blksz,
 	return 0;
 }
 
+/* the last name of a block ends at a NUL or with the block */
+static noinline u32 dirent_last_end(const u8 *p, u32 blklen, u32 start)
+{
+	/* one byte more than allowed tells a name that is too long */
+	u32 end = min_t(u32, blklen, start + EROFS_NAME_LEN + 1);
+	const u8 *nul = memchr(p + start, 0, end - start);
+
+	return nul ? nul - p : end;
+}
+
+/* what is wrong with entry @i, whose name goes from @start to @end */
+static noinline int dirent_bad(u32 blklen, u32 count, u32 i, u32 start, u32 end,
+			       struct erofs_fault *f)
+{
+	if (start < count * DIRENT_SIZE || start >= blklen)
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i, start);
+	if (i + 1 < count && end >= blklen)
+		return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i + 1, end);
+	return erofs_fault_set(f, -EFSCORRUPTED, "bad name length", i, (u64)end - start);
+}
+
 /* where the name of entry @i is: 0 and @off, @len, all inside the block */
-static inline int dirent_name(const u8 *p, u32 blklen, u32 count, u32 i, u32 *off, u32 *len,
-			      struct erofs_fault *f)
+static __always_inline int dirent_name(const u8 *p, u32 blklen, u32 count, u32 i, u32 *off,
+				       u32 *len, struct erofs_fault *f)
 {
 	u32 start = dirent_nameoff(p, i);
 	u32 end;
 
-	if (unlikely(start < count * DIRENT_SIZE || start >= blklen))
-		return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i, start);
-
-	if (i + 1 < count) {
+	if (likely(i + 1 < count)) {
 		end = dirent_nameoff(p, i + 1);
 		if (unlikely(end >= blklen))
-			return erofs_fault_set(f, -EFSCORRUPTED, "bad name offset", i + 1, end);
+			return dirent_bad(blklen, count, i, start, end, f);
 	} else {
-		const u8 *nul;
-
-		/* one byte more than allowed tells a name that is too long */
-		end = min_t(u32, blklen, start + EROFS_NAME_LEN + 1);
-		nul = memchr(p + start, 0, end - start);
-		if (nul)
-			end = nul - p;
+		if (unlikely(start >= blklen))
+			return dirent_bad(blklen, count, i, start, start, f);
+		end = dirent_last_end(p, blklen, start);
 	}
-
-	if (unlikely(end <= start || end - start > EROFS_NAME_LEN))
-		return erofs_fault_set(f, -EFSCORRUPTED, "bad name length", i,
-				       (u64)end - start);
+	/* also if it ends before it starts */
+	if (unlikely(start < count * DIRENT_SIZE || end - start - 1 >= EROFS_NAME_LEN))
+		return dirent_bad(blklen, count, i, start, end, f);
 	*off = start;
 	*len = end - start;
 	return 0;
 }
 
-/* does a byte of @v equal that byte of @pattern? */
-static inline u64 has_byte(u64 v, u64 pattern)
+/* is a byte of @v a NUL or a '/'? */
+static inline bool has_bad_byte(u64 v)
 {
-	v ^= pattern;
-	return (v - 0x0101010101010101ULL) & ~v & 0x8080808080808080ULL;
+	const u64 ones = 0x0101010101010101ULL;
+	u64 slash = v ^ ones * '/';
+
+	return (((v - ones) & ~v) | ((slash - ones) & ~slash)) & ones << 7;
 }
 
-/* does the name hold a '/' or a NUL?  Eight bytes at a time: listing is hot */
-static bool name_is_bad(const u8 *s, u32 len)
+/* the same for a name inside the block.  Eight bytes at a time: listing is hot */
+static inline bool name_is_bad(const u8 *p, u32 blklen, u32 off, u32 len)
 {
-	const u64 slash = 0x2f2f2f2f2f2f2f2fULL;
+	const u8 *s = p + off;
 	u32 i;
 
-	if (len < 8) {
-		for (i = 0; i < len; i++)
-			if (!s[i] || s[i] == '/')
+	if (len >= 8) {
+		for (i = 0; i + 8 < len; i += 8)
+			if (has_bad_byte(get_unaligned_le64(s + i)))
 				return true;
-		return false;
+		return has_bad_byte(get_unaligned_le64(s + len - 8));
 	}
-	for (i = 0; i + 8 < len; i += 8)
-		if (has_byte(get_unaligned_le64(s + i), 0) |
-		    has_byte(get_unaligned_le64(s + i), slash))
+	if (likely(off + 8 <= blklen))
+		return has_bad_byte(get_unaligned_le64(s) | ~0ULL << (8 * len));
+	for (i = 0; i < len; i++)
+		if (!s[i] || s[i] == '/')
 			return true;
-	s += len - 8;
-	return has_byte(get_unaligned_le64(s), 0) | has_byte(get_unaligned_le64(s), slash);
+	return false;
+}
+
+/* the first eight bytes of a name, so that their order is that of numbers */
+static inline u64 name_key(const u8 *s, u32 len)
+{
+	u64 key = 0;
+	u32 i;
+
+	if (len >= 8)
+		return get_unaligned_be64(s);
+	for (i = 0; i < len; i++)
+		key |= (u64)s[i] << (56 - 8 * i);
+	return key;
+}
+
+/* names of the same key, or near the end of the block */
+static noinline int dirent_cmp_slow(const char *name, u32 namelen, const u8 *s, u32 len)
+{
+	return erofs_name_cmp(name, namelen, (const char *)s, len);
+}
+
+/* erofs_name_cmp() with a name inside the block; @key is the name_key() of @name */
+static __always_inline int dirent_cmp(const char *name, u32 namelen, u64 key, const u8 *p,
+				      u32 blklen, u32 off, u32 len)
+{
+	if (likely(off + 8 <= blklen)) {
+		u64 v = get_unaligned_be64(p + off);
+
+		if (len < 8)
+			v &= ~0ULL << (64 - 8 * len);
+		if (v != key)
+			return key < v ? -1 : 1;
+	}
+	return dirent_cmp_slow(name, namelen, p + off, len);
 }
 
 static inline void dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
@@ -118,21 +167,35 @@ int erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc
 	err = dirent_name(b->p, b->len, b->count, i, &off, &len, f);
 	if (err)
 		return err;
-	if (unlikely(name_is_bad(b->p + off, len)))
+	if (unlikely(name_is_bad(b->p, b->len, off, len)))
 		return erofs_fault_set(f, -EFSCORRUPTED, "bad character in name", i, off);
 	dirent_fill(b->p, i, off, len, d);
 	return 0;
 }
 
+int erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namelen, int *cmp,
+			 struct erofs_fault *f)
+{
+	u32 off, len;
+	int err;
+
+	err = dirent_name(b->p, b->len, b->count, 0, &off, &len, f);
+	if (unlikely(err))
+		return err;
+	*cmp = erofs_name_cmp(name, namelen, (const char *)b->p + off, len);
+	return 0;
+}
+
 int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
-		    struct erofs_dirent_desc *d, int *cmp_first, struct erofs_fault *f)
+		    struct erofs_dirent_desc *d, int *where, struct erofs_fault *f)
 {
 	const u32 count = b->count;
 	const u32 blklen = b->len;
 	const u8 *p = b->p;
+	const u64 key = name_key((const u8 *)name, namelen);
 	u32 lo = 0, hi = count;
 
-	*cmp_first = 0;
+	*where = 0;
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 		u32 off, len;
@@ -142,7 +205,7 @@ int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
 		if (unlikely(err))
 			return err;
 
-		cmp = erofs_name_cmp(name, namelen, (const char *)p + off, len);
+		cmp = dirent_cmp(name, namelen, key, p, blklen, off, len);
 		if (!cmp) {
 			dirent_fill(p, mid, off, len, d);
 			return 0;
@@ -153,7 +216,7 @@ int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
 			lo = mid + 1;
 	}
 
-	/* to end up in front of entry 0 the name was compared with it */
-	*cmp_first = lo ? 1 : -1;
+	/* to end up at one end the name was compared with the entry there */
+	*where = lo == count ? 1 : lo ? 0 : -1;
 	return -ENOENT;
 }

@@ -153,6 +153,7 @@ struct erofs_inode {
 	struct erofs_share *share;	/* set once by erofs_share_open(); ERR_PTR: none */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
 	pgoff_t rest_next;		/* page from which on a request will stash; a hint too */
+	u64 dir_hint;			/* directories: block of the name last found; also a hint */
 	struct inode vfs;
 };
 

@@ -27,35 +27,52 @@ static int erofs_dblk_load(struct erofs_dirsearch *ds, u64 blk, struct erofs_dbl
 	return erofs_dblk_init(d, p, len, ds->blksz, &ds->b.m.fault);
 }
 
-/* the last block whose first name isn't behind the wanted one can have it (section 8.2) */
-static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name,
+/*
+ * The last block whose first name isn't behind the wanted one can have it (section 8.2).
+ * @hint: where a name was found before.  Walks of a tree look names up in their
+ * order, so it is tried first; at worst it divides the blocks unevenly.
+ */
+static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u64 *hint,
 			  struct erofs_dirent_desc *de)
 {
 	struct erofs_fault *f = &ds->b.m.fault;
 	u64 lo = 0, hi = (ds->size + ds->blksz - 1) >> ilog2(ds->blksz);
+	u64 last = READ_ONCE(*hint);
 	struct erofs_dblk d;
 	int err, cmp;
 
+	if (hi > 1 && last < hi) {
+		err = erofs_dblk_load(ds, last, &d);
+		if (!err)
+			err = erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
+		if (err != -ENOENT || !cmp)
+			return err;
+		if (cmp < 0)
+			hi = last;
+		else
+			lo = last + 1;
+		if (lo >= hi)
+			return -ENOENT;
+	}
 	while (hi - lo > 1) {
 		u64 mid = lo + (hi - lo) / 2;
 
 		err = erofs_dblk_load(ds, mid, &d);
 		if (!err)
-			err = erofs_dblk_entry(&d, 0, de, f);
+			err = erofs_dblk_cmp_first(&d, name->name, name->len, &cmp, f);
 		if (err)
 			return err;
-		cmp = erofs_name_cmp(name->name, name->len, de->name, de->namelen);
-		if (!cmp)
-			return 0;
 		if (cmp < 0)
 			hi = mid;
 		else
 			lo = mid;
 	}
 	err = erofs_dblk_load(ds, lo, &d);
-	if (err)
-		return err;
-	return erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
+	if (!err)
+		err = erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
+	if (!err && lo != last)
+		WRITE_ONCE(*hint, lo);
+	return err;
 }
 
 int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype)
@@ -69,7 +86,7 @@ int erofs_namei(struct inode *dir, const struct qstr *name, u64 *nid, u8 *ftype)
 	if (!ds.size)
 		return -ENOENT;
 	ds.base = erofs_metabuf_dir(&ds.b, dir);
-	err = erofs_dir_find(&ds, name, &de);
+	err = erofs_dir_find(&ds, name, &EROFS_I(dir)->dir_hint, &de);
 	if (!err) {
 		*nid = de.nid;
 		*ftype = de.ftype;

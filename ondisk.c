@@ -449,15 +449,21 @@ static int inode_decode_addr(const struct erofs_super *s, struct erofs_inode_des
 	}
 }
 
+/* the slot behind the first one of an extended inode */
+struct inode_second_half {
+	__le64 i_mtime;
+	__le32 i_mtime_nsec;
+	__le32 i_nlink;
+	u8 i_reserved2[16];
+} __packed;
+static_assert(offsetof(struct erofs_inode_extended, i_mtime) ==
+	      sizeof(struct erofs_inode_extended) - sizeof(struct inode_second_half), "half");
+
 int erofs_inode_decode(const struct erofs_super *s, struct erofs_meta *m,
 		       u64 nid, struct erofs_inode_desc *d)
 {
-	union {
-		struct erofs_inode_compact c;
-		struct erofs_inode_extended e;
-	} di;
+	const struct erofs_inode_compact *c;
 	u16 fmt, icount, nb;
-	const u8 *p;
 	bool has_hi;
 	u32 i_u;
 	u64 pos;
@@ -468,13 +474,16 @@ int erofs_inode_decode(const struct erofs_super *s, struct erofs_meta *m,
 		return err;
 
 	/* slots are as long as a compact inode: neither half crosses a block */
-	p = erofs_meta_ptr(m, pos, sizeof(di.c));
-	if (IS_ERR(p))
-		return PTR_ERR(p);
-	memcpy(&di, p, sizeof(di.c));
+	c = erofs_meta_ptr(m, pos, sizeof(*c));
+	if (IS_ERR(c))
+		return PTR_ERR(c);
+	/* every field is read once, and behind barrier() only the copies are looked at */
+	fmt = le16_to_cpu(c->i_format);
+	icount = le16_to_cpu(c->i_xattr_icount);
+	nb = le16_to_cpu(c->i_nb);
+	d->mode = le16_to_cpu(c->i_mode);
 	barrier();
 
-	fmt = le16_to_cpu(di.c.i_format);
 	d->layout = (fmt >> EROFS_I_LAYOUT_SHIFT) & EROFS_I_LAYOUT_MASK;
 	if (unlikely((fmt & ~EROFS_I_ALL) || d->layout >= EROFS_INODE_LAYOUT_MAX))
 		return erofs_fault_set(&m->fault, -EOPNOTSUPP, "unknown inode format", pos, fmt);
@@ -482,43 +491,48 @@ int erofs_inode_decode(const struct erofs_super *s, struct erofs_meta *m,
 	d->nid = nid;
 	d->iloc = pos;
 	d->in_metabox = nid & EROFS_NID_METABOX;
-	d->mode = le16_to_cpu(di.c.i_mode);
-	d->dot_omitted = (fmt & EROFS_I_DOT_OMITTED) && S_ISDIR(d->mode);
-	nb = le16_to_cpu(di.c.i_nb);
-	icount = le16_to_cpu(di.c.i_xattr_icount);
-	d->xattr_isize = icount ? sizeof(struct erofs_xattr_ibody_header) + 4 * (icount - 1) : 0;
 
 	if (fmt & EROFS_I_EXTENDED) {
-		p = erofs_meta_ptr(m, pos + sizeof(di.c), sizeof(di.e) - sizeof(di.c));
-		if (IS_ERR(p))
-			return PTR_ERR(p);
-		memcpy((u8 *)&di + sizeof(di.c), p, sizeof(di.e) - sizeof(di.c));
+		const struct erofs_inode_extended *e = (const void *)c;
+		const struct inode_second_half *h;
+
+		d->isize = sizeof(*e);
+		d->size = le64_to_cpu(e->i_size);
+		i_u = le32_to_cpu(e->i_u);
+		d->uid = le32_to_cpu(e->i_uid);
+		d->gid = le32_to_cpu(e->i_gid);
 		barrier();
 
-		d->isize = sizeof(di.e);
-		d->size = le64_to_cpu(di.e.i_size);
-		d->uid = le32_to_cpu(di.e.i_uid);
-		d->gid = le32_to_cpu(di.e.i_gid);
-		d->nlink = le32_to_cpu(di.e.i_nlink);
-		d->mtime = le64_to_cpu(di.e.i_mtime);
-		d->mtime_nsec = min_t(u32, le32_to_cpu(di.e.i_mtime_nsec), NSEC_MAX);
-		i_u = le32_to_cpu(di.e.i_u);
+		h = erofs_meta_ptr(m, pos + sizeof(*c), sizeof(*h));
+		if (IS_ERR(h))
+			return PTR_ERR(h);
+		d->mtime = le64_to_cpu(h->i_mtime);
+		d->mtime_nsec = le32_to_cpu(h->i_mtime_nsec);
+		d->nlink = le32_to_cpu(h->i_nlink);
+		barrier();
+
 		has_hi = true;
+		if (unlikely(d->mtime_nsec > NSEC_MAX))
+			d->mtime_nsec = NSEC_MAX;
 		if (unlikely(d->size >> 63))
 			return erofs_fault_set(&m->fault, -EFSCORRUPTED, "bad file size",
 					       pos, d->size);
 	} else {
-		has_hi = (fmt & EROFS_I_NLINK_1) && !S_ISDIR(d->mode);
+		d->isize = sizeof(*c);
+		d->size = le32_to_cpu(c->i_size);
+		i_u = le32_to_cpu(c->i_u);
+		d->uid = le16_to_cpu(c->i_uid);
+		d->gid = le16_to_cpu(c->i_gid);
+		d->mtime = (u64)s->epoch + le32_to_cpu(c->i_mtime);
+		barrier();
 
-		d->isize = sizeof(di.c);
-		d->size = le32_to_cpu(di.c.i_size);
-		d->uid = le16_to_cpu(di.c.i_uid);
-		d->gid = le16_to_cpu(di.c.i_gid);
-		d->nlink = has_hi ? 1 : nb;
-		d->mtime = (u64)s->epoch + le32_to_cpu(di.c.i_mtime);
 		d->mtime_nsec = s->fixed_nsec;
-		i_u = le32_to_cpu(di.c.i_u);
+		has_hi = (fmt & EROFS_I_NLINK_1) && !S_ISDIR(d->mode);
+		d->nlink = has_hi ? 1 : nb;
 	}
+
+	d->dot_omitted = (fmt & EROFS_I_DOT_OMITTED) && S_ISDIR(d->mode);
+	d->xattr_isize = icount ? sizeof(struct erofs_xattr_ibody_header) + 4 * (icount - 1) : 0;
 
 	/* at most 2^60 + 2^44 + 2^19: see erofs_nid_pos() */
 	d->body = pos + d->isize + d->xattr_isize;

@@ -63,11 +63,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			FUZZ_ASSERT(!erofs_dblk_entry(&b, i, &prev, &f));
 			FUZZ_ASSERT(!erofs_dblk_find(&b, prev.name, prev.namelen, &d, &cmp, &f));
 			FUZZ_ASSERT(d.name == prev.name && d.nid == prev.nid && cmp >= 0);
-			if (!i && err == -ENOENT) {
+			if (err == -ENOENT && (!i || i == b.count - 1)) {
+				int side = erofs_name_cmp(name, namelen, prev.name, prev.namelen);
+
 				FUZZ_ASSERT(erofs_dblk_find(&b, name, namelen, &d, &cmp, &f) ==
 					    -ENOENT);
-				FUZZ_ASSERT((cmp < 0) == (erofs_name_cmp(name, namelen, prev.name,
-									 prev.namelen) < 0));
+				if (!i)
+					FUZZ_ASSERT((cmp < 0) == (side < 0));
+				if (i == b.count - 1)
+					FUZZ_ASSERT((cmp > 0) == (side > 0));
 			}
 		}
 	}

@@ -521,7 +521,8 @@ static int erofs_primary_init(struct super_block *sb, struct fs_context *fc)
 		snprintf(sb->s_id, sizeof(sb->s_id), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
 		sb->s_blocksize = PAGE_SIZE;
 		sb->s_blocksize_bits = PAGE_SHIFT;
-		err = super_setup_bdi(sb);
+		/* /sys/class/bdi has that name, too: users set readahead there */
+		err = super_setup_bdi_name(sb, "%s", sb->s_id);
 		if (err)
 			return err;
 		err = erofs_backing_attach(sb, dev->file);

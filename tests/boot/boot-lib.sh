@@ -125,7 +125,8 @@ make_initramfs() {
 	cp -r "$TOP/contrib/initramfs-tools/." "$ROOT/usr/share/initramfs-tools/"
 	# "most" would put drivers for all machines in: slow to unpack here.
 	sed -i 's/^MODULES=.*/MODULES=list/' "$ROOT/etc/initramfs-tools/initramfs.conf"
-	printf '%s\n' virtio_pci virtio_blk >>"$ROOT/etc/initramfs-tools/modules"
+	# ext4: for the overlay's disk
+	printf '%s\n' virtio_pci virtio_blk ext4 >>"$ROOT/etc/initramfs-tools/modules"
 	mkdir -p "$ROOT/etc/initramfs-tools/conf.d"
 	echo EROFS_LTS=y >"$ROOT/etc/initramfs-tools/conf.d/erofs-lts"
 	in_tree mkinitramfs -o /tmp/initrd "$rel" >"$out.log" 2>&1 || {
@@ -149,7 +150,7 @@ make_initramfs_dracut() {
 	module_dir "$rel" "$ko" "$ROOT"
 	cp -r "$TOP"/contrib/dracut/* "$ROOT/usr/lib/dracut/modules.d/"
 	in_tree dracut --no-hostonly --gzip --no-early-microcode --kver "$rel" \
-		--add "systemd-veritysetup erofs-lts" --add-drivers "virtio_pci virtio_blk" \
+		--add "systemd-veritysetup erofs-lts" --add-drivers "virtio_pci virtio_blk ext4" \
 		--omit "network plymouth nfs btrfs lvm crypt" /tmp/initrd >"$out.log" 2>&1 || {
 		tail -n 5 "$out.log" >&2
 		die "dracut failed"

@@ -119,7 +119,8 @@ def main():
         con.log.close()
 
 
-why = main()
-if why:
-    print(why)
-sys.exit(1 if why else 0)
+if __name__ == "__main__":
+    why = main()
+    if why:
+        print(why)
+    sys.exit(1 if why else 0)

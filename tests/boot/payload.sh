@@ -43,7 +43,7 @@ cp "$TOP"/*.[ch] "$a/system/etc/init/"
 find "$tree"/usr/bin/systemd* "$tree"/usr/lib/systemd/systemd-* -maxdepth 0 -type f -exec cat {} + \
 	>"$a/system/framework/boot.jar"
 ln -s ../bin/capsh "$a/system/etc/link"
-cp "$TOP"/Documentation/* "$a/vendor/etc/"
+cp -r "$TOP"/Documentation/* "$a/vendor/etc/"
 cp "$a/system/bin/sha256sum" "$a/vendor/bin/tool"
 chmod 4755 "$a/vendor/bin/tool"
 head -c 3000000 /dev/urandom >"$a/product/app/Demo/Demo.apk"

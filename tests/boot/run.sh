@@ -3,16 +3,17 @@
 #
 # run.sh [PATTERN] - boot a Debian whose root file system is EROFS, log in on the
 # serial console, check, power off.  By default one kernel and one image: root
-# hash on the command line, overlay in memory, all checks; then the same image
-# with one byte changed, which must not come up.  BOOT_FULL=1: three kernels, two
-# compression algorithms, with and without dm-verity, with dracut.  PATTERN
-# selects by the suite of the kernel.
+# hash on the command line, overlay on a disk, all checks; then the same image
+# with two bytes changed, which must not come up.  BOOT_FULL=1: three kernels, two
+# compression algorithms, with and without dm-verity, overlays in memory, a second
+# boot with the disk of the first, dracut.  PATTERN selects by the suite of the
+# kernel.
 set -uo pipefail
 . "$(dirname "$0")/../../scripts/lib.sh"
 . "$TOP/scripts/vm-lib.sh"
 . "$TOP/tests/boot/boot-lib.sh"
 pat=${1:-*}
-need qemu-system-x86_64 python3 veritysetup mmdebstrap
+need qemu-system-x86_64 python3 veritysetup mmdebstrap mkfs.ext4 debugfs
 
 suites=bookworm
 [ -z "${BOOT_FULL:-}" ] || suites="bookworm bookworm-backports trixie-backports"
@@ -40,9 +41,11 @@ result() { # NAME STATUS
 	exit 1
 }
 
-# one NAME SUITE KIND plain|verity INITRD CHECKS
+# one NAME SUITE KIND plain|verity INITRD CHECKS OVERLAY: OVERLAY is what the argument
+# on the kernel command line says; "again" is the disk of the boot before
 one() {
-	local name=$1 suite=$2 kind=$3 how=$4 initrd=$5 checks=$6 rel img p append disks
+	local name=$1 suite=$2 kind=$3 how=$4 initrd=$5 checks=$6 overlay=$7 rel img p append disks
+	local disk=$WORK/overlay.disk
 	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
 	img=$(root_image "$tree" "$rel" "$kind") || return 1
 	# The payload as a plain tar file on a disk
@@ -51,17 +54,36 @@ one() {
 	cp "$img.sums" "$p/root.sums"
 	cp "$img.list" "$p/root.list"
 	tar -C "$WORK/payload" -cf "$WORK/payload.tar" p
-	append="rootfstype=erofs ro erofs-lts.overlay=tmpfs"
+	append="rootfstype=erofs ro erofs-lts.overlay=${overlay/again//dev/vde}"
 	case $how in
 	plain) append+=" root=/dev/vda" ;;
 	verity)
 		append+=" root=/dev/mapper/root roothash=$(cat "$img.roothash")"
 		append+=" systemd.verity_root_data=/dev/vda systemd.verity_root_hash=/dev/vdb"
+		append+=" systemd.verity_root_options=panic-on-corruption,ignore-zero-blocks"
 		;;
 	esac
+	if [ "$overlay" = /dev/vde ]; then
+		rm -f "$disk"
+		truncate -s 256M "$disk"
+		mkfs.ext4 -q -F "$disk"
+	fi
 	disks=("$img.img" "$img.hash" "$WORK/payload.tar" "$WORK/payload/super.img")
+	case $overlay in /dev/vde | again) disks+=("rw:$disk") ;; esac
+	[ "$overlay" != again ] || checks+=" again"
 	boot "$name" "$rel" "$initrd" "${LIMIT:-900}" \
-		"mkdir /tmp/t && tar -C /tmp/t -xf /dev/vdc && sh /tmp/t/p/check.sh $checks" "$append" "${disks[@]}"
+		"mkdir /tmp/t && tar -C /tmp/t -xf /dev/vdc && sh /tmp/t/p/check.sh $checks" "$append" "${disks[@]}" ||
+		return 1
+	case $overlay in
+	/dev/vde | again)
+		# What the guest wrote is there after it has gone.
+		e2fsck -fp "$disk" >"$LOGS/boot-$name.fsck" 2>&1
+		[ "$(debugfs -R 'cat /upper/etc/boot-test' "$disk" 2>/dev/null)" = written ] || {
+			echo "not ok $name - nothing on the disk of the overlay"
+			return 1
+		}
+		;;
+	esac
 }
 
 # tampered SUITE KIND INITRD: two bytes of the first program changed; dm-verity has
@@ -110,22 +132,26 @@ for suite in $suites; do
 	result "$suite-initramfs" $rc
 	[ $rc = 0 ] || continue
 	begin=$SECONDS
-	one "$suite-lz4hc-verity" "$suite" lz4hc verity "$initrd" all
+	one "$suite-lz4hc-verity" "$suite" lz4hc verity "$initrd" all /dev/vde
 	result "$suite-lz4hc-verity" $?
 	begin=$SECONDS
 	tampered "$suite" lz4hc "$initrd"
 	result "$suite-tampered" $?
 	[ -n "${BOOT_FULL:-}" ] || continue
-	for c in lz4hc:plain zstd:plain zstd:verity; do
+	while read -r c how overlay; do
 		begin=$SECONDS
-		one "$suite-${c%:*}-${c#*:}" "$suite" "${c%:*}" "${c#*:}" "$initrd" system
-		result "$suite-${c%:*}-${c#*:}" $?
-	done
+		one "$suite-$c-$how" "$suite" "$c" "$how" "$initrd" system "$overlay" </dev/null
+		result "$suite-$c-$how" $?
+	done <<-'E'
+	lz4hc plain again
+	zstd plain tmpfs
+	zstd verity tmpfs:300M
+	E
 	# What dracut and systemd in the initramfs do is the same on all kernels.
 	[ "$suite" = bookworm ] || continue
 	begin=$SECONDS
 	if (initramfs_dracut "$tree" "$rel" "$ko" "$initrd-dracut"); then
-		one "$suite-dracut" "$suite" zstd verity "$initrd-dracut" system
+		one "$suite-dracut" "$suite" zstd verity "$initrd-dracut" system /dev/vde
 		result "$suite-dracut" $?
 	else
 		echo "not ok $suite-dracut - see build/boot/initrd-$suite-dracut.log"

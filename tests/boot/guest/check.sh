@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# check.sh MODE - what the boot tests ask the booted system; runs there as root,
-# beside its payload.  MODE: all (default) or system.  Result lines come out at
+# check.sh MODE [again] - what the boot tests ask the booted system; runs there as
+# root, beside its payload.  MODE: all (default) or system.  "again": the overlay has
+# been written to in an earlier boot.  Result lines come out at
 # the end, so that nothing else on the console gets between them.
 mode=${1:-all}
+# shellcheck disable=SC2034  # for the parts
+again=${2:-}
 P=$(cd "$(dirname "$0")" && pwd)
 cd / || exit 1
 dmesg -n 1

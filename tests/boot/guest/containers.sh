@@ -23,6 +23,9 @@ same sandbox-layers "$(sandbox $C/m 'cat /etc/which; ls /etc/opaque')" "three
 two"
 refuse sandbox-read-only sandbox $C/1 'echo x >/etc/which'
 check layers-umount umount $C/m
+# the same in a user namespace, which needs user.overlay.* and userxattr
+same layers-userns "$(unshare -Urm sh -c "mount -t overlay -o ro,userxattr,lowerdir=$C/3:$C/2:$C/1 layers $C/m && cat $C/m/etc/which && ls $C/m/etc/opaque")" "three
+two"
 for i in 1 2 3; do check layer-$i-umount umount $C/$i; done
 
 check dissect systemd-dissect --no-pager "$P/os.raw"
@@ -42,3 +45,4 @@ check sysext-content sha256sum --quiet -c "$P/demo.sums"
 check sysext-usr-still-there test -x /usr/bin/sha256sum
 check sysext-unmerge systemd-sysext unmerge
 refuse sysext-gone test -e /usr/share/erofs-demo
+rm /var/lib/extensions/demo.raw

@@ -16,13 +16,30 @@ case $(findmnt -n -o OPTIONS $lower) in
 ro | ro,*) ok lower-read-only ;;
 *) not_ok lower-read-only "$(findmnt -n -o OPTIONS $lower)" ;;
 esac
+# What the overlay consists of is what the command line asked for.
+rw=/run/erofs-lts/rw
+overlay=$(sed -n 's/.*erofs-lts\.overlay=\([^ ]*\).*/\1/p' /proc/cmdline)
+case $overlay in
+/dev/*)
+	same overlay-device "$(findmnt -n -o SOURCE,FSTYPE $rw | tr -s ' ')" "$overlay ext4"
+	same overlay-kept "$(cat /etc/boot-test 2>/dev/null)" "${again:+written}"
+	;;
+tmpfs:*M)
+	size=${overlay#tmpfs:}
+	same overlay-size "$(findmnt -n -b -o FSTYPE,SIZE $rw | tr -s ' ')" "tmpfs $((${size%M} * 1048576))"
+	;;
+*) same overlay-memory "$(findmnt -n -o FSTYPE $rw)" tmpfs ;;
+esac
 if grep -q roothash= /proc/cmdline; then
+	options=$(dmsetup table root)
+	check verity-option-panic test "$options" != "${options%panic_on_corruption*}"
+	check verity-option-zero test "$options" != "${options%ignore_zero_blocks*}"
 	same verity-status "$(dmsetup status root | cut -d' ' -f3,4)" "verity V"
 	same verity-root "$(readlink -f "$(findmnt -n -o SOURCE $lower)")" "$(readlink -f /dev/mapper/root)"
 else
 	same root-device "$(findmnt -n -o SOURCE $lower)" /dev/vda
 fi
-check writable sh -c 'echo written >/etc/boot-test && rm /usr/bin/yes && test ! -e /usr/bin/yes'
+check writable sh -c 'echo written >/etc/boot-test && rm -f /usr/bin/yes && test ! -e /usr/bin/yes'
 check lower-unchanged test -e $lower/usr/bin/yes
 refuse lower-refuses-writes touch $lower/etc/boot-test
 check content sh -c "cd $lower && sha256sum --quiet -c $P/root.sums"

@@ -3,8 +3,9 @@
 #
 # lint.sh [CHECK...] - checks that need no kernel to run: style, kernel-doc,
 # include rules, shell scripts, spelling; then, for each kernel, a build with
-# W=1 and sparse's endian checks, without a single warning.
-# CHECK: checkpatch kernel-doc includes kernels words shellcheck codespell build
+# W=1 and sparse's endian checks, without a single warning.  LINT_FILES, a line each,
+# restricts the checks that look at files one by one.
+# CHECK: checkpatch clang-format kernel-doc includes kernels words documents shellcheck codespell build
 set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$TOP" || exit 1
@@ -29,8 +30,12 @@ result() {
 	fi
 }
 
-# Files of the repository, new ones included.
-files() { git ls-files -co --exclude-standard -- "$@" | while read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done; }
+# Files of the repository, new ones included; only those in LINT_FILES, if set
+files() {
+	git ls-files -co --exclude-standard -- "$@" |
+		{ if [ -n "${LINT_FILES:-}" ]; then grep -Fx -e "$LINT_FILES"; else cat; fi; } |
+		while read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done
+}
 
 kernel_c() { files '*.c' '*.h' | grep -Ev '^(tests|bench)/'; }
 user_c() { files 'tests/*.c' 'tests/*.h' 'bench/*.c' 'bench/*.h'; }
@@ -60,6 +65,13 @@ check_checkpatch() {
 		>>"$out/checkpatch" 2>&1
 	sed -i -e '/^total: /d' -e '/^$/d' "$out/checkpatch"
 	result checkpatch "$out/checkpatch"
+}
+
+check_clang-format() {
+	need clang-format python3
+	# Event definitions have a layout of their own.
+	kernel_c | grep -v '^trace\.h$' | xargs -r python3 scripts/format-check.py >"$out/clang-format" 2>&1
+	result clang-format "$out/clang-format"
 }
 
 check_kernel-doc() {
@@ -144,6 +156,27 @@ check_words() {
 	result words "$out/words"
 }
 
+# Commands that no test runs; pictures that are missing or no SVG
+check_documents() {
+	local f link
+	{
+		python3 tests/docs/commands.py
+		files '*.svg' | xargs -r python3 -c 'import sys, xml.dom.minidom
+for f in sys.argv[1:]:
+    try:
+        xml.dom.minidom.parse(f)
+    except Exception as e:
+        print(f"{f}: {e}")'
+		# Links to files and pictures
+		files '*.md' | while read -r f; do
+			grep -oE '\]\([^)# ]+' "$f" | sed 's/^](//' | grep -v '://' | sort -u | while read -r link; do
+				[ -e "$(dirname "$f")/$link" ] || echo "$f: no file for the link $link"
+			done
+		done
+	} >"$out/documents" 2>&1
+	result documents "$out/documents"
+}
+
 check_shellcheck() {
 	need shellcheck
 	# 1090, 1091: sourced files are checked on their own.  2317: functions
@@ -188,7 +221,7 @@ check_build() {
 	done
 }
 
-[ $# -gt 0 ] || set -- checkpatch kernel-doc includes kernels words shellcheck codespell build
+[ $# -gt 0 ] || set -- checkpatch clang-format kernel-doc includes kernels words documents shellcheck codespell build
 for c in "$@"; do
 	declare -F "check_$c" >/dev/null || die "unknown check '$c'"
 	"check_$c"

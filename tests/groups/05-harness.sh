@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The machinery itself: what must make a run fail does make it fail.
-# limit: 120
+# limit: 900
 # parallel: yes
 cd "$(dirname "$0")/../.." || exit 1
 . scripts/lib.sh
@@ -106,4 +106,40 @@ printf 'modules:\n\t@echo "super.c:1: error: too few arguments"\n\t@false\n' >"$
 echo '#define UTS_RELEASE "6.12.999+deb12-amd64"' >"$t/k/include/generated/utsrelease.h"
 says build-broken-by-release 'This driver does not build for Linux 6.12.999+deb12-amd64: see the messages above.' \
 	make module "KDIR=$t/k" "OUT=$t/ko"
+
+# ---- the pre-commit hook ------------------------------------------------------
+# In a clone that has what isn't committed yet, too
+git -c safe.directory='*' clone -q . "$t/clone"
+git ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do
+	[ ! -e "$f" ] || printf '%s\0' "$f"
+done | tar -c --null -T - | tar -x -C "$t/clone"
+g() { git -C "$t/clone" -c user.name=test -c user.email=test@example.org -c commit.gpgsign=false "$@"; }
+g add -A
+g commit -q --no-verify --allow-empty -m "what is here"
+g config core.hooksPath .githooks
+commit() { # NAME good|bad
+	g add -A
+	if g commit -q -m "$1" >"$t/why" 2>&1; then got=good; else got=bad; fi
+	[ $got = "$2" ] || cat "$t/why"
+	[ $got = "$2" ]
+	result "hook-$1" $?
+	g reset -q --hard
+}
+cd "$t/clone" || exit 1
+echo "Another line." >>README.md
+commit good-text good
+printf 'This is te%s word.\n' h >>README.md
+commit misspelt bad
+printf 'Spaces at the end. \n' >>README.md
+commit spaces bad
+# shellcheck disable=SC2016  # as it is
+printf '```sh\nmount -o a-command-of-no-test\n```\n' >>README.md
+commit command-without-test bad
+printf '\n/* A comment. */\n' >>map.c
+commit good-c good
+printf 'static inline int f(int a)\n{\n\tif(a) {\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n' >>map.c
+commit style bad
+# shellcheck disable=SC2016
+printf '#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n# x\nfor f in $(ls); do rm $f; done\n' >scripts/x.sh
+commit script bad
 exit $failed

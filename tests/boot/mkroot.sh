@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# mkroot.sh root|dkms-bookworm|dkms-trixie - print a directory of the cache with a
-# Debian that mmdebstrap made: "root" is the system that the boot tests pack as
-# their root file system, "dkms-*" are chroots to build packages and modules in.
+# mkroot.sh root|dkms-bookworm|dkms-trixie|docs - print a directory of the cache with
+# a Debian that mmdebstrap made: "root" is the system that the boot tests pack as
+# their root file system, "dkms-*" are chroots to build packages and modules in,
+# "docs" has what the commands of the documents take.
 # Made once per list of packages; nothing in it changes afterwards.
 #
 # Without root rights all files belong to the user: inside "unshare -r" that is
@@ -26,7 +27,13 @@ dkms-bookworm | dkms-trixie)
 	pkgs="$pkgs pahole"
 	[ "$suite" != trixie ] || pkgs="$pkgs linux-base gcc-14-for-host"
 	;;
-*) die "usage: $0 root|dkms-bookworm|dkms-trixie" ;;
+docs)
+	suite=trixie
+	pkgs="make gcc gcc-14-for-host git sudo erofs-utils kmod bc pahole linux-base dkms dh-dkms
+		debhelper build-essential initramfs-tools dracut-core cryptsetup-bin dmsetup mount
+		openssl mokutil man-db procps zstd"
+	;;
+*) die "usage: $0 root|dkms-bookworm|dkms-trixie|docs" ;;
 esac
 need mmdebstrap tar
 pkgs=$(tr -s ' \t\n' , <<<"$pkgs")

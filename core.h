@@ -429,11 +429,13 @@ int __must_check z_erofs_map_find(const struct erofs_super *s, const struct erof
  * @p: its bytes (memory that may change below us: fields are copied, then checked)
  * @len: valid bytes, 1 .. block size
  * @count: entries (0 before erofs_dblk_init)
+ * @clean: no '/' and no NUL between the records and this offset (erofs_dblk_scan())
  */
 struct erofs_dblk {
 	const u8 *p;
 	u32 len;
 	u32 count;
+	u32 clean;
 };
 
 struct erofs_dirent_desc {
@@ -449,6 +451,8 @@ int __must_check erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u
 /* entry @i, fully validated (name range, length, no '/' or NUL) */
 int __must_check erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
 				  struct erofs_fault *f);
+/* look at the characters of all names but the last at once, for erofs_dblk_next() */
+void erofs_dblk_scan(struct erofs_dblk *b);
 /* how @name compares with entry 0, whose name's characters aren't checked */
 int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namelen,
 				      int *cmp, struct erofs_fault *f);
@@ -490,6 +494,35 @@ static inline int erofs_name_cmp(const char *a, u32 alen, const char *b, u32 ble
 				return (u8)a[i] < (u8)b[i] ? -1 : 1;
 	}
 	return alen < blen ? -1 : alen > blen;
+}
+
+/**
+ * erofs_dblk_next() - entry @i, if that is easy
+ *
+ * For listing: entries of a block without damage, except its last one.
+ *
+ * Return: true and what erofs_dblk_entry() would give; false: ask that
+ */
+static inline bool erofs_dblk_next(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d)
+{
+	const u32 size = sizeof(struct erofs_dirent);
+	const u32 nameoff = offsetof(struct erofs_dirent, nameoff);
+	const u8 *e = b->p + i * size;
+	u32 start, end;
+
+	if (unlikely(i + 1 >= b->count))
+		return false;
+	start = get_unaligned_le16(e + nameoff);
+	end = get_unaligned_le16(e + size + nameoff);
+	barrier();	/* the checked value is the used one */
+	if (unlikely(start < b->count * size || end > b->clean ||
+		     end - start - 1 >= EROFS_NAME_LEN))
+		return false;
+	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
+	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
+	d->name = (const char *)b->p + start;
+	d->namelen = end - start;
+	return true;
 }
 
 /* ---- xattr_core.c ---------------------------------------------------------- */

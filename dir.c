@@ -27,17 +27,20 @@ static void erofs_dir_readahead(struct file *file, struct inode *dir, pgoff_t in
  * Return: 0 when the block is done; 1 when the caller's buffer is full; errno
  */
 static int erofs_dblk_list(struct inode *dir, struct dir_context *ctx, u64 start,
-			   const struct erofs_dblk *d, struct erofs_fault *f)
+			   struct erofs_dblk *d, struct erofs_fault *f)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(dir->i_sb);
 	u32 i = DIV_ROUND_UP((u32)(ctx->pos - start), sizeof(struct erofs_dirent));
 	struct erofs_dirent_desc de;
 	int err;
 
+	erofs_dblk_scan(d);
 	for (; i < d->count; i++) {
-		err = erofs_dblk_entry(d, i, &de, f);
-		if (err)
-			return err;
+		if (!erofs_dblk_next(d, i, &de)) {
+			err = erofs_dblk_entry(d, i, &de, f);
+			if (err)
+				return err;
+		}
 		ctx->pos = start + i * sizeof(struct erofs_dirent);
 		if (!dir_emit(ctx, de.name, de.namelen, erofs_nid_to_ino(sbi, de.nid),
 			      fs_ftype_to_dtype(de.ftype)))

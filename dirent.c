@@ -25,6 +25,7 @@ int erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u32 blksz,
 	b->p = p;
 	b->len = len;
 	b->count = 0;
+	b->clean = 0;
 	if (len < DIRENT_SIZE || len > blksz)
 		return erofs_fault_set(f, -EFSCORRUPTED, "bad directory block length", 0, len);
 
@@ -107,6 +108,22 @@ static inline bool name_is_bad(const u8 *p, u32 blklen, u32 off, u32 len)
 		if (!s[i] || s[i] == '/')
 			return true;
 	return false;
+}
+
+void erofs_dblk_scan(struct erofs_dblk *b)
+{
+	u32 pos = b->count * DIRENT_SIZE;
+	u32 end = dirent_nameoff(b->p, b->count - 1);
+
+	if (end > b->len)
+		return;
+	for (; pos + 8 <= end; pos += 8)
+		if (has_bad_byte(get_unaligned_le64(b->p + pos)))
+			return;
+	for (; pos < end; pos++)
+		if (!b->p[pos] || b->p[pos] == '/')
+			return;
+	b->clean = end;
 }
 
 /* the first eight bytes of a name, so that their order is that of numbers */

@@ -195,15 +195,15 @@ int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat
 {
 	struct inode *inode = d_inode(path->dentry);
 	const struct erofs_inode_desc *d = &EROFS_I(inode)->d;
-	bool compressed = erofs_layout_compressed(d->layout);
 	struct block_device *bdev = inode->i_sb->s_bdev;
 
-	if (compressed)
-		stat->attributes |= STATX_ATTR_COMPRESSED;
-	stat->attributes |= STATX_ATTR_IMMUTABLE;
+	stat->attributes |= STATX_ATTR_IMMUTABLE |
+			    (erofs_layout_compressed(d->layout) ? STATX_ATTR_COMPRESSED : 0);
 	stat->attributes_mask |= STATX_ATTR_COMPRESSED | STATX_ATTR_IMMUTABLE;
 	generic_fillattr(idmap, request_mask, inode, stat);
-	stat->ino = erofs_nid_to_ino(EROFS_SB(inode->i_sb), d->nid);
+	/* i_ino may be too short for it */
+	if (sizeof(inode->i_ino) < sizeof(stat->ino))
+		stat->ino = erofs_nid_to_ino(EROFS_SB(inode->i_sb), d->nid);
 	/* elsewhere O_DIRECT works too, but through the page cache */
 	if ((request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode) && erofs_can_dio(inode)) {
 		stat->result_mask |= STATX_DIOALIGN;

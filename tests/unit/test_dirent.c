@@ -154,6 +154,17 @@ static void check_block(u32 len)
 		CHECK(d.namelen == names[i].len && !memcmp(d.name, names[i].s, d.namelen));
 	}
 	CHECK_EQ(erofs_dblk_entry(&b, nr, &d, &fault), -EFSCORRUPTED);
+	/* nothing is easy before the characters were looked at, then all but the last */
+	CHECK(!erofs_dblk_next(&b, 0, &d));
+	erofs_dblk_scan(&b);
+	for (i = 0; i <= nr; i++) {
+		CHECK_EQ(erofs_dblk_next(&b, i, &d), i + 1 < nr);
+		if (i + 1 >= nr)
+			continue;
+		CHECK(d.nid == (1000 + i) + (0x80ull << 56));
+		CHECK_EQ(d.ftype, (u8)i);
+		CHECK(d.namelen == names[i].len && !memcmp(d.name, names[i].s, d.namelen));
+	}
 	free(p);
 
 	for (i = 0; i < nr; i++) {

@@ -148,6 +148,8 @@ section_tree() {
 	both hdr/raw hdr-erofs $t
 	both hdr/4k hdr-erofs4k $t
 	both hdr/64k hdr-erofs64k $t
+	# Like squashfs without ACLs, after which ls stops asking for them.
+	both hdr/4k-noacl hdr-erofs4k lscold,lswarm noacl
 	add hdr/4k/squashfs squashfs hdr-squash4k $t
 	add hdr/128k/squashfs squashfs hdr-squash128k $t
 	boot tree --icount

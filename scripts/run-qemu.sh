@@ -15,6 +15,8 @@ usage() {
 	  --file PATH[=NAME]  put a file or directory beside it as /t/NAME (repeat)
 	  --drive FILE     read-only disk (repeat): /dev/vda, /dev/vdb ... in $DISKS
 	  --drive-rw FILE  the same, writable
+	  --nvdimm FILE    emulated NVDIMM with the file's content (repeat): region0,
+	                   region1 ... of libnvdimm; what the guest writes is lost
 	  --out DIR        9p share: what the guest writes to $OUT appears here
 	  --share DIR      9p share, read-only, /share in the guest
 	  --modules "M..." also load these at boot
@@ -35,7 +37,7 @@ usage() {
 
 suite="" rel="" payload="" out="" share="" modules="" avail="" progs="" smp=2 mem=768 icount="" kvm=off
 timeout=120 append="" qemu="" allow="" log="" quiet="" stock=""
-drives=() files=()
+drives=() nvdimms=() files=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--suite) suite=$2; shift ;;
@@ -44,6 +46,7 @@ while [ $# -gt 0 ]; do
 	--file) files+=("$2"); shift ;;
 	--drive) drives+=("ro:$2"); shift ;;
 	--drive-rw) drives+=("rw:$2"); shift ;;
+	--nvdimm) nvdimms+=("$2"); shift ;;
 	--out) out=$2; shift ;;
 	--share) share=$2; shift ;;
 	--modules) modules=$2; shift ;;
@@ -91,8 +94,19 @@ cat "$base" "$tmp/payload.cpio" >"$tmp/initrd"
 nonce=$(new_nonce)
 cmdline="console=ttyS0 quiet panic=-1 nokaslr no_timer_check log_buf_len=4M"
 cmdline+=" rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60 test.nonce=$nonce"
-args=(-M q35 -m "$mem" -nodefaults -no-user-config -display none -no-reboot
+machine=q35 memory=$mem
+if [ ${#nvdimms[@]} != 0 ]; then
+	machine+=,nvdimm=on
+	memory+=,slots=${#nvdimms[@]},maxmem=$((mem + 1024 * ${#nvdimms[@]}))M
+fi
+args=(-M "$machine" -m "$memory" -nodefaults -no-user-config -display none -no-reboot
 	-serial "file:$log" -kernel "$CACHE/$rel/vmlinux" -initrd "$tmp/initrd")
+n=0
+for d in "${nvdimms[@]+"${nvdimms[@]}"}"; do
+	args+=(-object "memory-backend-file,id=mem$n,mem-path=$d,size=$(stat -Lc %s "$d"),share=off"
+		-device "nvdimm,id=nv$n,memdev=mem$n")
+	n=$((n + 1))
+done
 n=0
 for d in "${drives[@]+"${drives[@]}"}"; do
 	ro=on

@@ -34,7 +34,7 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 	esac
 	# What a case may set in its conf file.
 	where="qemu uml" targets="*" mem=768 smp=2 timeout=240 drives="" drives_rw="" files=""
-	modules="" avail="" progs="" allow="" append="" inputs="" panic=""
+	modules="" avail="" progs="" allow="" append="" inputs="" panic="" nvdimms=""
 	# shellcheck disable=SC1091
 	[ ! -e "$dir/conf" ] || . "$dir/conf"
 	case " $where " in
@@ -79,6 +79,7 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 	for f in $files; do args+=(--file "$w/$f"); done
 	if [ $kind = qemu ]; then
 		run=("$TOP/scripts/run-qemu.sh" --suite "$target" --smp "$smp" --modules "$modules" --avail "$avail" --progs "$progs")
+		for d in $nvdimms; do run+=(--nvdimm "$w/$d"); done
 	else
 		run=("$TOP/scripts/run-uml.sh" --flavour "${target#uml-}")
 	fi

@@ -4,7 +4,8 @@
 # mkcompat.sh - from the results of run-images.sh in build/images, with our driver
 # (ours-RELEASE.results) and with the kernels' own ones (stock-RELEASE.results),
 # and of run-fsck.sh, print Documentation/compatibility.md.  Nothing is filled in
-# that was not run: a missing result shows as "?".  run-compat.sh makes them all.
+# that was not run: a missing result shows as "?", and is listed below the table.
+# run-compat.sh makes them all.
 #
 # mkcompat.sh --check: the committed table has a line for every image, and says
 # "yes" where the last run of our driver in build/images did (and the reverse).
@@ -66,7 +67,7 @@ with its source tree, every byte and every attribute.
 | no | the mount was refused |
 | wrong | mounted (or unpacked), but objects could not be read or differ |
 | oops | the kernel reported an error in itself, or ended |
-| slow | not read within ten minutes |
+| slow | not read within ten minutes (an emulated machine) |
 | ? | not run |
 
 The columns are this driver on Debian's three kernels, the drivers that those
@@ -99,8 +100,8 @@ function rank(f,  b, v) {
 BEGIN {
 	n = split(files, list, " ")
 	for (i = 2; i <= n; i++)
-		for (k = i; k > 1 && rank(list[k]) < rank(list[k - 1]); k--) {
-			t = list[k]; list[k] = list[k - 1]; list[k - 1] = t
+		for (j = i; j > 1 && rank(list[j]) < rank(list[j - 1]); j--) {
+			t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
 		}
 	while ((getline line < recipes) > 0) {
 		split(line, f, "|")
@@ -132,7 +133,10 @@ BEGIN {
 $5 ~ /^refused=/ { skipped[++k] = $0; next }
 {
 	printf "| %s | %s `%s` |", $1, $2 == "hand" ? "mkhand.py" : $2, $6 == "" ? "-" : $6
-	for (i = 1; i <= n; i++) printf " %s |", ((i, $1) in res) ? res[i, $1] : "?"
+	for (i = 1; i <= n; i++) {
+		printf " %s |", ((i, $1) in res) ? res[i, $1] : "?"
+		if (!((i, $1) in res)) missing[++nm] = $1 ", " head[i]
+	}
 	printf "\n"
 }
 END {
@@ -142,6 +146,10 @@ END {
 	if (no) {
 		print "\nWhat kernels said about themselves:\n"
 		for (i = 1; i <= no; i++) print "- " oops[i]
+	}
+	if (nm) {
+		print "\nNot run (?):\n"
+		for (i = 1; i <= nm; i++) print "- " missing[i]
 	}
 	if (k) {
 		print "\nArguments without an image, because mkfs.erofs itself fails:\n"

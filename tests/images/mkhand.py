@@ -8,13 +8,19 @@ all with the same time.  The symlink "edge" ends where a block ends.  KIND says 
 
   head2-full, head2-compact   clusters of LZ4 (HEAD1) and DEFLATE (HEAD2) and plain
                 ones by turns in one file; full and compact indexes
+  lcluster-full, lcluster-compact   logical clusters of two blocks
+  longest-full, longest-compact   clusters of almost 1 MiB that decode to 12 MiB, of
+                two algorithms; wants the tree "long"
   hole          extents of zeros without a cluster (HOLE), full indexes
+  hole-first    the same, at the beginning of files only
   plain-shifted, plain-interlaced   plain clusters of several blocks
   extents-4, -8, -16, -32   each size of extent records, LZ4 and DEFLATE
   fragment-4g   a tail in the packed inode beyond 4 GiB, behind full indexes; a
                 whole file across the border; the packed inode is sparse
   device-48     addresses, sizes and starts of two devices above 32 bits: chunks,
                 flat files, compressed extents; FILE1 and its sister are written
+  device-flat   the same addresses inside the image itself, 2 TiB of which are a hole;
+                blocks of 512 bytes
   device-neighbours   chunks that follow each other on disk by sector number, but on
                 three devices by turns
   inline-4g     inline clusters (and tails) in a metadata area behind 4 GiB
@@ -27,7 +33,7 @@ import struct
 import sys
 import zlib
 
-BS = 4096
+BS = 4096               # 512 for device-flat
 PLAIN, HEAD1, NONHEAD, HEAD2 = range(4)
 HOLE = 1 << 14
 BIG1, BIG2, INLINE, INTERLACED, FRAGMENT = 2, 4, 8, 0x10, 0x20
@@ -63,6 +69,8 @@ def lz4(data):
             i += 1
             continue
         m = 4
+        while i + m < n - 4101 and data[at + m:at + m + 4096] == data[i + m:i + m + 4096]:
+            m += 4096
         while i + m < n - 5 and data[at + m] == data[i + m]:
             m += 1
         sequence(data[anchor:i], m)
@@ -123,7 +131,10 @@ class Node:
 class Image:
     def __init__(self, kind, blob):
         self.kind, self.blob = kind, blob
-        self.data = bytearray()         # blocks from block 1 on
+        self.first = 4096 // BS         # blocks of superblock and device table
+        self.lc = BS << kind.startswith("lcluster-")    # bytes of a logical cluster
+        self.narrow = not kind.startswith(("lcluster-", "longest-"))
+        self.data = bytearray()         # blocks from block self.first on
         self.devices = [bytearray(), bytearray()]
         self.compat, self.incompat, self.algorithms = 3, 0, 0
         self.packed, self.far_fragment = None, FOUR_GIB + 12345
@@ -135,7 +146,7 @@ class Image:
 
     def blocks(self, data):
         """Appends whole blocks, returns the address of the first."""
-        at = 1 + len(self.data) // BS
+        at = self.first + len(self.data) // BS
         self.data += data + bytes(-len(data) % BS)
         return at
 
@@ -144,15 +155,19 @@ class Image:
         starts in a block; fit=1: no cluster is larger than a block."""
         data, pos, turn, out = node.data, 0, 0, []
         plain = self.kind.startswith("plain")
+        holes = self.kind.startswith("hole")
         while pos < len(data):
             left = len(data) - pos
-            if self.kind == "hole" and left >= BS and not any(data[pos:pos + BS]):
+            if holes and left >= BS and not any(data[pos:pos + BS]):
                 n = BS
                 while n < left and data[pos + n] == 0:
                     n += 1
+                if self.kind == "hole-first":
+                    n = min(n, self.random.randint(BS, 5 * BS))
                 out.append((pos, n, HOLE, b""))
                 pos += n
                 continue
+            holes = self.kind == "hole"
             n = min(left, self.random.randint(2 * BS, 9 * BS))
             if 0 < left - n < 2 * BS:
                 n = left
@@ -183,6 +198,25 @@ class Image:
             pos += n
         return out
 
+    def cut_wide(self, node):
+        """The same with extents of two lclusters or more: the size of a cluster is
+        stored in the second one."""
+        data, pos, out = node.data, 0, []
+        while pos < len(data):
+            n = min(len(data) - pos, self.random.randint(2 * self.lc, 5 * self.lc))
+            if self.kind.startswith("longest"):
+                n = min(len(data) - pos, 12 << 20)
+            if len(data) - pos - n < 2 * self.lc:
+                n = len(data) - pos
+            part = data[pos:pos + n]
+            kind, packed = (HEAD2, deflate(part)) if len(out) % 2 else (HEAD1, lz4(part))
+            if up(len(packed), BS) >= min(n, 1 << 20):
+                n = min(n, 1 << 20)
+                kind, packed = PLAIN, part[:n]
+            out.append((pos, n, kind, packed))
+            pos += n
+        return out
+
     def cluster(self, start, kind, packed):
         """Blocks of a cluster: compressed data ends with the last one."""
         size = up(len(packed), BS)
@@ -200,34 +234,34 @@ class Image:
     def index(self, node):
         """Records of one lcluster each: lists of (type, clusterofs or delta0,
         delta1, address or None, blocks of the cluster or 0)."""
-        small = self.kind == "hole"
-        n = -(-node.size // BS)
-        extents = self.cut(node, fit=small)
+        small, lsize = self.kind.startswith("hole"), self.lc
+        n = -(-node.size // lsize)
+        extents = self.cut(node, fit=small) if self.narrow else self.cut_wide(node)
         recs = [None] * n
         tail = None
         if self.kind == "fragment-4g" and len(extents) > 2:
             tail = len(extents) - 1
         for k, (start, length, kind, packed) in enumerate(extents):
-            lc = start // BS
+            lc = start // lsize
             if k == tail:
                 where = self.far_fragment
                 self.far_fragment += length + 777
                 self.fragment(where, node.data[start:])
                 node.fragment = where & 0xFFFFFFFF
-                recs[lc] = [HEAD1, start % BS, 0, where >> 32, 0]
+                recs[lc] = [HEAD1, start % lsize, 0, where >> 32, 0]
                 continue
             if self.kind == "inline-4g" and k == len(extents) - 1 and len(packed) < BS // 2:
                 node.idata = packed
-                recs[lc] = [kind, start % BS, 0, 0, 1]
+                recs[lc] = [kind, start % lsize, 0, 0, 1]
                 continue
             if kind == HOLE:
-                recs[lc] = [HEAD1 | HOLE, start % BS, 0, 0, 0]
+                recs[lc] = [HEAD1 | HOLE, start % lsize, 0, 0, 0]
                 continue
             raw = self.cluster(start, kind, packed)
-            recs[lc] = [kind, start % BS, 0, self.blocks(raw), len(raw) // BS]
+            recs[lc] = [kind, start % lsize, 0, self.blocks(raw), len(raw) // BS]
         ends = [i for i in range(n) if recs[i]] + [n]
-        if node.size % BS and recs[n - 1] is None:
-            recs[n - 1] = [PLAIN, node.size % BS, 0, 0, 0]
+        if node.size % lsize and recs[n - 1] is None:
+            recs[n - 1] = [PLAIN, node.size % lsize, 0, 0, 0]
             ends = [i for i in range(n) if recs[i]] + [n]
         for i in range(n):
             if recs[i]:
@@ -237,32 +271,33 @@ class Image:
             count = 0
             if i == head + 1 and not small:
                 # a fragment has no blocks of its own
-                count = 1 if tail is not None and head == extents[tail][0] // BS else recs[head][4]
-            recs[i] = [NONHEAD, i - head, nxt - i, None, count]
+                count = 1 if tail is not None and head == extents[tail][0] // lsize else recs[head][4]
+            # bit 11 is taken
+            recs[i] = [NONHEAD, min(i - head, 2047), min(nxt - i, 2047), None, count]
         return recs
 
     def compress(self, node):
         self.incompat |= 1 | 2 | 8
         self.algorithms |= 1 | 4
-        compact = self.kind == "head2-compact"
+        compact = self.kind.endswith("-compact")
         recs = self.index(node)
-        advise = 0 if self.kind == "hole" else BIG1 | BIG2
+        advise = 0 if self.kind.startswith("hole") else BIG1 | BIG2
         if self.kind == "plain-interlaced":
             advise |= INTERLACED
             self.incompat |= 0x20
         off = getattr(node, "fragment", None)
         if off is not None:
             advise |= FRAGMENT
-        if compact:
-            advise |= 1
+        if self.kind in ("head2-compact", "longest-compact"):
+            advise |= 1     # packs of 2-byte records, too
         if node.idata:
             self.incompat |= 0x10
             advise |= INLINE
             off = len(node.idata) << 16
-        head = struct.pack("<IHBB", off or 0, advise, 0x20, 0)
+        head = struct.pack("<IHBB", off or 0, advise, 0x20, self.lc // BS - 1)
         node.layout, node.u, node.align = (3 if compact else 1), 1, 8
         if compact:
-            node.build = lambda pos: head + self.packs(recs, pos + 8)
+            node.build = lambda pos: head + self.packs(recs, pos + 8, advise & 1)
             node.tail = bytes(8 + 8 * len(recs) + 64)
             return
         body = head + bytes(8)
@@ -273,12 +308,12 @@ class Image:
                 body += struct.pack("<HHI", kind, a, addr)
         node.tail = body + node.idata
 
-    @staticmethod
-    def packs(recs, ebase):
-        """Compact indexes for a table at ebase."""
+    def packs(self, recs, ebase, short):
+        """Compact indexes for a table at ebase; short: packs of 2-byte records, too."""
         out, n, i = bytearray(), len(recs), 0
         c4 = (32 - ebase % 32) // 4 % 8
-        c2 = (n - c4) // 16 * 16 if n > c4 else 0
+        c2 = (n - c4) // 16 * 16 if short and n > c4 else 0
+        low = max(12, self.lc.bit_length() - 1)
         addr = next(r[3] for r in recs if r[0] != NONHEAD)
         while i < n:
             two = c4 <= i < c4 + c2
@@ -294,8 +329,8 @@ class Image:
                 elif blocks:
                     value, addr = 0x800 | blocks, addr + blocks
                 else:
-                    value = min(b, 2047) if j == count - 1 else a
-                bits |= (value | kind << 12) << width * j
+                    value = b if j == count - 1 else a
+                bits |= (value | kind << low) << width * j
             out += bits.to_bytes(room - 4, "little") + struct.pack("<I", base)
             i += count
         return bytes(out)
@@ -323,7 +358,7 @@ class Image:
                 recs.append((f << 28 | len(packed), len(raw), pos))
                 raw += packed
             pos += len(part)
-        if self.kind == "device-48":
+        if self.kind in ("device-48", "device-flat"):
             far = self.far(0, raw) * BS
         else:
             far = self.blocks(raw) * BS
@@ -437,11 +472,11 @@ class Image:
             node.tail = node.data[whole:]
             if len(node.tail) + 256 > BS:
                 node.layout, node.u, node.tail = 0, self.blocks(node.data), b""
-        elif self.kind == "device-48":
+        elif self.kind in ("device-48", "device-flat"):
             self.device_file(node, turn)
         elif self.kind == "device-neighbours":
             self.neighbours_file(node)
-        elif self.kind == "shared-metabox":
+        elif self.kind == "shared-metabox" or node.size < 2 * self.lc:
             node.layout, node.u = 0, self.blocks(node.data)
         elif self.kind.startswith("extents-"):
             self.extents(node, int(self.kind[8:]))
@@ -508,7 +543,7 @@ class Image:
             if node.is_dir():
                 node.tail = self.directory(node, lambda _: 0)
                 node.size = len(node.tail)
-                assert node.size < BS - 512
+                assert node.head() + node.size <= BS
             elif stat.S_ISLNK(node.st.st_mode):
                 node.tail = node.data
             else:
@@ -592,11 +627,13 @@ class Image:
         if self.kind == "device-neighbours":
             size = [len(d) // BS for d in self.devices]
             start = [1 << 20, 1 << 21]
+        elif self.kind == "device-flat":
+            size = [4096, 4096]
         ext = 1 if "box" in fields else 0
-        block = bytearray(BS)
-        total = 1 + len(self.data) // BS
-        struct.pack_into("<IIIBBHQqIIII", block, 1024, 0xE0F5E1E2, 0, self.compat, 12, ext,
-                         0 if fields else root.pos // 32, inodes, epoch, 0, total, metablk,
+        block = bytearray(self.first * BS)
+        total = self.first + len(self.data) // BS
+        struct.pack_into("<IIIBBHQqIIII", block, 1024, 0xE0F5E1E2, 0, self.compat,
+                         BS.bit_length() - 1, ext, 0 if fields else root.pos // 32, inodes, epoch, 0, total, metablk,
                          shared_blk)
         struct.pack_into("<IHHHBBIQ", block, 1024 + 80, self.incompat, self.algorithms,
                          2 if slots else 0, 16 if slots else 0, 0, 0, 0,
@@ -605,7 +642,8 @@ class Image:
         if ext:
             struct.pack_into("<Q", block, 1024 + 128, fields["box"])
         pos = 1024 + 128 + 16 * ext
-        for n, record in ((0, struct.pack("<HHH10x", 14, 65535, 16)), (2, struct.pack("<HB5x", 6, 15))):
+        blks = 256 if self.kind.startswith("longest") else 16
+        for n, record in ((0, struct.pack("<HHH10x", 14, 65535, blks)), (2, struct.pack("<HB5x", 6, 15))):
             if self.algorithms >> n & 1:
                 pos = up(pos, 4)
                 block[pos:pos + len(record)] = record
@@ -614,12 +652,18 @@ class Image:
             for i in range(2):
                 struct.pack_into("<IIHH", block, (16 + i) * 128 + 64, size[i] & 0xFFFFFFFF,
                                  start[i] & 0xFFFFFFFF, size[i] >> 32, start[i] >> 32)
+                if self.kind == "device-flat":
+                    continue
                 name = self.blob if i == 0 else self.blob[:-1] + "2"
                 with open(name, "wb") as f:
                     f.write(self.devices[i])
-        struct.pack_into("<I", block, 1028, crc32c(block[1024:]))
+        # up to the end of the block that the superblock begins in
+        struct.pack_into("<I", block, 1028, crc32c(block[1024:up(1025, BS)]))
         with open(out, "wb") as f:
             f.write(block + self.data)
+            for i in range(2 if self.kind == "device-flat" else 0):
+                f.seek(start[i] * BS)
+                f.write(self.devices[i] + bytes(-len(self.devices[i]) % BS))
 
 
 def main():
@@ -629,6 +673,10 @@ def main():
         blob = args.pop(1)[7:]
     if len(args) != 3:
         sys.exit("usage: mkhand.py KIND [--blob=FILE1] IMAGE TREE")
+    if args[0] == "device-flat":
+        global BS
+        BS = 512
+        Image.START = [(1 << 32) + 16, (1 << 32) + 16 + 4096 + 5]
     Image(args[0], blob).write(args[1], args[2])
 
 

@@ -366,7 +366,7 @@ done
 all_lines >"$TMPM"
 [ -z "$manifest" ] || cp "$TMPM" "$manifest"
 for r in "${refused[@]+"${refused[@]}"}"; do say "no image of $r"; done
-say "$(wc -l <"$TMPM") images, $(cd "$dir" && cut -d' ' -f2 "$TMPM" | xargs -r du -ch --apparent-size | tail -n 1 | cut -f1)"
+say "$(wc -l <"$TMPM") images, $(cd "$dir" && cut -d' ' -f2 "$TMPM" | xargs -r du -ch | tail -n 1 | cut -f1)"
 
 # Images of recipes that are gone, after a week.
 {

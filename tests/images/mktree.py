@@ -348,6 +348,14 @@ def tree_huge(t):
     t.file("z-after-large", words("h6", 300000))
 
 
+def tree_long(t):
+    """What becomes clusters of almost 1 MiB that decode to 12 MiB, and a bit more."""
+    t.dir("")
+    t.file("noise-then-zeros", noise("l1", 900000) + bytes(13 << 20))
+    t.file("zeros-then-noise", bytes(12 << 20) + noise("l2", 1100000))
+    t.file("behind", words("l3", 100000))
+
+
 def tree_hand(t):
     """Few objects, all with one owner and time, for images written by hand."""
     t.dir("")
@@ -360,6 +368,7 @@ def tree_hand(t):
     t.file("noise", noise("y5", 40000))
     t.file("with-holes", words("y6", 20000) + bytes(50000) + words("y7", 10000) + bytes(12345))
     t.file("zeros", bytes(65536))
+    t.file("hole-first", bytes(41000) + words("y9", 40000) + bytes(9000) + words("y10", 5000))
     t.file("tiny", b"tiny")
     t.file("empty")
     t.symlink("link", "sub/inner")

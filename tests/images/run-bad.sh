@@ -4,6 +4,7 @@
 # run-bad.sh [-s] TARGET [NAME-PATTERN] - damaged images (bad.tab) on one kernel:
 # the right errno, siblings untouched, a message, nothing left behind.
 #   TARGET  a Debian suite (QEMU), or uml-debug, uml-fast
+# SMP: processors of QEMU guests (1).
 #   -s      the kernel's own driver: a table, no verdict (one crash ends it)
 # shellcheck disable=SC2034,SC2154  # variables shared with run-lib.sh
 set -uo pipefail
@@ -20,6 +21,7 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || die "usage: $0 [-s] TARGET [pattern]"
 target=$1 pat=${2:-*}
 . "$here/run-lib.sh"
+: "${SMP:=1}"
 bad=$CACHE/bad
 mkdir -p "$bad" "$work/share"
 make_images "$work/manifest" -t 3 'b-*'

@@ -21,7 +21,7 @@ for suite in "$@"; do
 		"$here/run-images.sh" "${args[@]}" "$suite" || rc=1
 	done
 done
-"$here/run-fsck.sh" || rc=1
+"$here/run-fsck.sh" -a || rc=1
 "$here/mkcompat.sh" >"$TOP/Documentation/compatibility.md.new"
 mv "$TOP/Documentation/compatibility.md.new" "$TOP/Documentation/compatibility.md"
 say "Documentation/compatibility.md is made"

@@ -13,7 +13,18 @@ if [ "$STOCK" = 1 ]; then
 else
 	load || { not_ok load "insmod ended with status $?"; finish; }
 fi
-lines() { dmesg | grep -ci erofs; }
+# How often the kernel spoke of us since the last call.  report.sh shows all of it at
+# the end; going through the whole log again for each image would take half the time.
+lines() {
+	dmesg -c >/tmp/klog.new
+	n=0
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		case $line in
+		*[Ee][Rr][Oo][Ff][Ss]*) n=$((n + 1)) ;;
+		esac
+	done </tmp/klog.new >>/tmp/klog
+}
 
 one() {
 	opts=
@@ -27,7 +38,6 @@ one() {
 	case ",$outcomes," in
 	*,disabled,*) opts=${opts:+$opts,}cache_strategy=disabled ;;
 	esac
-	before=$(lines)
 	err=$("$T/trymount" erofs "$main" /mnt/i "$opts")
 	seen="mount=$err"
 	case " $mount " in
@@ -40,27 +50,34 @@ one() {
 		timeout 300 "$T/digest" $how /mnt/i >/tmp/got
 		rc=$?
 		[ $rc -le 1 ] || why="$why; digest ended with status $rc"
-		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" "$SHARE/$exp" /tmp/got) ||
+		# awk is slow in an emulated machine: give it what there is to say about
+		"$T/trymount" -d "$affected" "$SHARE/$exp" /tmp/got /tmp/d.exp /tmp/d.got ||
+			why="$why; the digests cannot be compared"
+		v=$(awk -v aff="$affected" -v allowed="$outcomes" -f "$T/verdict.awk" /tmp/d.exp /tmp/d.got) ||
 			why="$why; ${v#*;}"
 		seen=${v%%;*}
 		# 16 letters without a terminator
 		[ "$name" != label-full ] || [ "$("$T/trymount" -l /mnt/i)" = AAAAAAAAAAAAAAAA ] ||
 			why="$why; label is $("$T/trymount" -l /mnt/i)"
+		# without an UUID the device has to tell file systems apart
+		[ "$name" != uuid-clear ] || [ "$("$T/trymount" -i /mnt/i)" != 0000000000000000 ] ||
+			why="$why; f_fsid is 0"
 		umount /mnt/i || why="$why; umount failed"
 	fi
 	for d in $devs; do "$T/lo" -D "$d" || why="$why; loop device busy"; done
-	n=$(($(lines) - before))
+	lines
 	case " $seen/$outcomes" in
 	*,quiet*) ;;
 	*=117*/* | *=95*/* | *mount=22/* | *mount=74/*)
-		[ $n -gt 0 ] || why="$why; $seen, but no line in the kernel log"
+		[ "$n" -gt 0 ] || why="$why; $seen, but no line in the kernel log"
 		;;
 	esac
-	[ $n -le 20 ] || why="$why; $n lines in the kernel log"
+	[ "$n" -le 20 ] || why="$why; $n lines in the kernel log"
 	why=${why#; }
 	[ -z "$why" ]
 }
 
+lines
 while IFS='|' read -r name exp blobs mount affected outcomes; do
 	if one; then
 		ok "$name"

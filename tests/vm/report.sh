@@ -38,6 +38,8 @@ vm_run() {
 		fi
 	fi
 	echo "VM-DMESG-BEGIN $nonce"
+	# what the payload took out of the log
+	[ ! -e /tmp/klog ] || cat /tmp/klog
 	dmesg | cat
 	echo "VM-DMESG-END $nonce"
 	[ "$rc" != 0 ] || echo "VM-SUCCESS $nonce"

@@ -12,7 +12,7 @@ pkgs="make gcc libc6-dev bc cpio kmod xz-utils zstd lz4 busybox-static dash
 test_pkgs="clang clang-format llvm sparse shellcheck codespell perl python3 flex bison libelf-dev
 	libssl-dev liblz4-dev zlib1g-dev libzstd-dev liblzma-dev libdeflate-dev
 	squashfs-tools e2fsprogs xfsprogs btrfs-progs cryptsetup-bin dmsetup attr acl mount
-	fdisk nbd-client nbd-server mmdebstrap uidmap libcap2-bin"
+	fdisk nbd-client nbd-server dosfstools mtools mmdebstrap uidmap libcap2-bin"
 case $what in
 demo) ;;
 test) pkgs="$pkgs $test_pkgs" ;;

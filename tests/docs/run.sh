@@ -128,5 +128,6 @@ with_tree "$tree" chroot_part || { echo "not ok chroot - see ${log#"$TOP/"}"; ex
 echo "ok chroot ($((SECONDS - begin)) s)"
 guest guest.sh guest || fail=1
 guest signed.sh signed --append module.sig_enforce=1 || fail=1
+[ -z "${DOCS_FULL:-}" ] || bash "$TOP/tests/boot/secure.sh" || fail=1
 rm -f "$disk"
 exit $fail

@@ -11,8 +11,9 @@ rc=0
 for target in uml-debug bookworm bookworm-backports trixie-backports; do
 	# shellcheck disable=SC2053  # a pattern on purpose
 	[[ $target == ${TEST_FILTER:-*} ]] || continue
-	lives=60
+	lives=30
 	[ $target != bookworm ] || lives=200
+	[ $target != uml-debug ] || lives=60
 	CYCLES=${CYCLES:-$lives} tests/images/run-life.sh cycle $target || rc=1
 done
 exit $rc

@@ -26,7 +26,7 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = set("""apt-get bpftrace blkid cat cp dd depmod dkms dmesg dmsetup dpkg-buildpackage
-    dracut dump.erofs echo find fsck.erofs gcc git grep insmod less ls lsinitramfs lsinitrd lsmod
+    dracut dump.erofs echo find fsck.erofs gcc git grep insmod less lsinitramfs lsinitrd lsmod
     losetup make man mkdir mkfs.erofs modinfo modprobe mokutil mount mount.composefs openssl perf
     reboot rm rmmod scripts sh sudo systemd-dissect tar umount update-initramfs
     veritysetup""".split())

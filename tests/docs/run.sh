@@ -110,7 +110,7 @@ guest() {
 	nice -n 5 "$TOP/scripts/run-qemu.sh" --suite $suite --payload "$WORK/docs-$name" \
 		--file "$TOP/tests/vm/guest-lib.sh" --avail ext4 --drive-rw "$disk" --mem 1024 --timeout 1800 \
 		--log "$log" "$@" >"$log.out" 2>&1 || status=1
-	sed -n "s/^\(not \)\?ok /&$name\//p" "$log.out"
+	sed -n "/^ok on /d; s/^\(not \)\?ok /&$name\//p" "$log.out"
 	[ $status = 0 ] || { echo "not ok $name - $(tail -n 1 "$log.out")"; return 1; }
 	echo "ok $name ($((SECONDS - begin)) s)"
 }

@@ -5,8 +5,9 @@
 # Debian 12, then installed; DKMS builds for a kernel, depmod prefers the result,
 # removing it brings the kernel's own module back, kernels out of range are left
 # alone.  By default for Linux 6.1; PACKAGE_FULL=1: for 6.1, 6.12 and 7.3, the
-# last in a Debian 13, each module also loaded in a virtual machine.  PATTERN
-# selects by the suite of the kernel.
+# last in a Debian 13, and for each the same in a virtual machine that runs the
+# kernel: DKMS builds there, the package's autopkgtest mounts an image, removal
+# brings the kernel's own driver back.  PATTERN selects by the suite of the kernel.
 set -uo pipefail
 . "$(dirname "$0")/../../scripts/lib.sh"
 . "$TOP/tests/boot/boot-lib.sh"
@@ -29,6 +30,13 @@ if [ -z "${PACKAGE_INSIDE:-}" ]; then
 		rm -f "$WORK/linux-base-$s"
 		[ "$s" != bookworm-backports ] ||
 			(apt_setup "$s" && deb_get linux-base) >"$WORK/linux-base-$s" || exit 1
+	done
+	# erofs-utils with what a minimal system lacks of its dependencies
+	for s in ${PACKAGE_FULL:+$suites}; do
+		u=erofs-utils
+		[ "$(of "$s")" = bookworm ] || u="erofs-utils libdeflate0"
+		# shellcheck disable=SC2086  # a list of words
+		(apt_setup "$(of "$s")" && for p in $u; do deb_get $p || exit 1; done) >"$WORK/utils-$s" || exit 1
 	done
 	ns=(unshare -m)
 	[ "$(id -u)" = 0 ] || ns=(unshare -rm)
@@ -101,6 +109,22 @@ release() {
 # module REL: where modprobe would find the module of that kernel
 module() { in_tree modinfo -k "$1" -F filename erofs 2>>"$log" | sed 's#.*/modules/[^/]*/##; s/\.xz$//'; }
 
+# vm_disk SUITE: this root directory, as it is before the package is installed, on a
+# disk; with erofs-utils, which the autopkgtest depends on
+vm_disk() {
+	local d
+	mapfile -t list <"$WORK/utils-$1"
+	mkdir -p "$ROOT/debs/utils" "$ROOT/autopkgtest"
+	cp "${list[@]}" "$ROOT/debs/utils/"
+	in_tree sh -c 'dpkg --force-unsafe-io -i /debs/utils/*.deb' >>"$log" 2>&1 || return 1
+	cp "$TOP"/debian/tests/* "$ROOT/autopkgtest/"
+	rm -f "$WORK/vm.disk"
+	truncate -s 2G "$WORK/vm.disk"
+	# Not what is mounted there
+	for d in proc sys dev tmp; do ! mountpoint -q "$ROOT/$d" || umount -l "$ROOT/$d"; done
+	mkfs.ext4 -q -F -O ^has_journal -d "$ROOT" "$WORK/vm.disk" >>"$log" 2>&1
+}
+
 dkms_cycle() { # SUITE REL
 	local n=$1 rel=$2 out list old=5.10.0-99-amd64 major
 	# No kernel package: its modules and headers are enough for DKMS and depmod.
@@ -113,6 +137,9 @@ dkms_cycle() { # SUITE REL
 	in_tree dpkg --force-unsafe-io --force-depends -i "${list[@]/#//debs/}" >>"$log" 2>&1 ||
 		{ not_ok "$n-headers" "headers do not install, see ${log#"$TOP/"}"; return 1; }
 	same "$n-before" "$(module "$rel")" kernel/fs/erofs/erofs.ko
+	if [ -n "${PACKAGE_FULL:-}" ]; then
+		vm_disk "$n" || { not_ok "$n-vm" "no disk for the virtual machine, see ${log#"$TOP/"}"; return 1; }
+	fi
 	check "$n-install" in_tree dpkg --force-unsafe-io --force-depends -i /debs/erofs-lts-dkms_"$version"_all.deb
 	# What a kernel package's hook calls after the kernel is unpacked
 	check "$n-autoinstall" in_tree /etc/kernel/postinst.d/dkms "$rel"
@@ -123,14 +150,6 @@ dkms_cycle() { # SUITE REL
 	out=$(in_tree modprobe -S "$rel" --show-depends erofs 2>>"$log" | grep -c '/updates/dkms/erofs\.ko')
 	same "$n-modprobe" "$out" 1
 	same "$n-vermagic" "$(in_tree modinfo -k "$rel" -F vermagic erofs | cut -d' ' -f1)" "$rel"
-	if [ -n "${PACKAGE_FULL:-}" ]; then
-		f=$(find "$ROOT/usr/lib/modules/$rel/updates/dkms" -name 'erofs.ko*')
-		case $f in
-		*.xz) xz -dc "$f" >"$WORK/dkms-$rel.ko" ;;
-		*.zst) zstd -qdc "$f" >"$WORK/dkms-$rel.ko" ;;
-		*) cp "$f" "$WORK/dkms-$rel.ko" ;;
-		esac
-	fi
 
 	# A kernel that is too old: no build, a reason, no failure of its package
 	mkdir -p "$ROOT/usr/lib/modules/$old"
@@ -175,18 +194,17 @@ for suite in $suites; do
 	with_tree "$("$TOP/tests/boot/mkroot.sh" "dkms-$(of "$suite")")" dkms_cycle "$suite" "$rel" || { fail=1; continue; }
 	echo "ok $suite-dkms ($((SECONDS - begin)) s)"
 	[ -n "${PACKAGE_FULL:-}" ] || continue
-	# Loaded and used where it was built for
+	# All of it on the running kernel
 	begin=$SECONDS
-	w=$WORK/smoke
-	rm -rf "$w"
-	mkdir "$w"
-	(export TOP CACHE; cd "$w" && "$TOP/tests/vm/cases/smoke/prepare") >>"$log" 2>&1
-	if "$TOP/scripts/run-qemu.sh" --suite "$suite" --payload "$TOP/tests/vm/cases/smoke" \
-		--file "$WORK/dkms-$rel.ko=erofs.ko" --file "$TOP/tests/vm/guest-lib.sh" --file "$w/sums" \
-		--drive "$w/plain.img" --drive "$w/lz4.img" --timeout 600 --log "$LOGS/package-$suite-vm.log" >>"$log" 2>&1; then
+	if "$TOP/scripts/run-qemu.sh" --suite "$suite" --payload "$TOP/tests/boot/package-guest" --avail ext4 \
+		--file "$TOP/tests/vm/guest-lib.sh" --drive-rw "$WORK/vm.disk" --mem 1536 --timeout 5400 --log "$LOGS/package-$suite-vm.log" \
+		>"$LOGS/package-$suite-vm.out" 2>&1; then
+		sed -n "/^ok on /d; s/^ok /ok $suite-vm-/p" "$LOGS/package-$suite-vm.out"
 		ok "$suite-vm ($((SECONDS - begin)) s)"
 	else
-		not_ok "$suite-vm" "$(tail -n 1 "$log")"
+		sed -n "s/^\(not \)\?ok /&$suite-vm-/p" "$LOGS/package-$suite-vm.out"
+		not_ok "$suite-vm" "$(tail -n 1 "$LOGS/package-$suite-vm.out")"
 	fi
+	rm -f "$WORK/vm.disk"
 done
 exit $fail

@@ -316,17 +316,30 @@ static void read_splice(int fd)
 	close(tmp);
 }
 
-static void read_uring(int fd)
+/* one request at a time: at once, by a worker of the ring, as a vector, into registered memory, direct */
+static void read_uring(int fd, const char *path)
 {
+	static const struct {
+		const char *name;
+		uint8_t opcode, flags;
+	} ways[] = {
+		{ "io_uring", IORING_OP_READ, 0 },
+		{ "io_uring-async", IORING_OP_READ, IOSQE_ASYNC },
+		{ "io_uring-readv", IORING_OP_READV, 0 },
+		{ "io_uring-fixed", IORING_OP_READ_FIXED, 0 },
+		{ "io_uring-direct", IORING_OP_READ, 0 },
+	};
 	struct io_uring_params p = { };
-	size_t len = size < 100000 ? size : 100000;
-	char *buf = malloc(len);
+	size_t len = 24 * 4096, want = size < len ? size : len;
+	int dfd = open(path, O_RDONLY | O_DIRECT);
+	char *buf = aligned_alloc(4096, len);
+	struct iovec v = { buf, len };
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe *cqe;
 	char *sq, *cq;
-	int r = syscall(__NR_io_uring_setup, 4, &p), res;
+	int r = syscall(__NR_io_uring_setup, 4, &p);
+	unsigned int i;
 
-	forget(fd);
 	if (r < 0) {
 		bad("io_uring", "setup: %m");
 		return;
@@ -337,25 +350,37 @@ static void read_uring(int fd)
 		  MAP_SHARED, r, IORING_OFF_CQ_RING);
 	sqe = mmap(NULL, p.sq_entries * sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, r,
 		   IORING_OFF_SQES);
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = IORING_OP_READ;
-	sqe->fd = fd;
-	sqe->addr = (uintptr_t)buf;
-	sqe->len = len;
-	sqe->off = 0;
-	*(uint32_t *)(sq + p.sq_off.array) = 0;
-	__atomic_store_n((uint32_t *)(sq + p.sq_off.tail), 1, __ATOMIC_RELEASE);
-	if (syscall(__NR_io_uring_enter, r, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) {
-		bad("io_uring", "enter: %m");
-	} else {
-		cqe = (void *)(cq + p.cq_off.cqes);
-		res = cqe->res;
-		if (res == (int)len && !memcmp(buf, ref, len))
-			ok("io_uring");
+	check("io_uring-register", !syscall(__NR_io_uring_register, r, IORING_REGISTER_BUFFERS,
+					    &v, 1));
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		bool direct = i == sizeof(ways) / sizeof(ways[0]) - 1;
+		bool vec = ways[i].opcode == IORING_OP_READV;
+
+		if (direct && dfd < 0)
+			break;
+		forget(fd);
+		memset(buf, 0, len);
+		memset(sqe, 0, sizeof(*sqe));
+		sqe->opcode = ways[i].opcode;
+		sqe->flags = ways[i].flags;
+		sqe->fd = direct ? dfd : fd;
+		sqe->addr = vec ? (uintptr_t)&v : (uintptr_t)buf;
+		sqe->len = vec ? 1 : len;
+		*(uint32_t *)(sq + p.sq_off.array + i % p.sq_entries * 4) = 0;
+		__atomic_store_n((uint32_t *)(sq + p.sq_off.tail), i + 1, __ATOMIC_RELEASE);
+		if (syscall(__NR_io_uring_enter, r, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) {
+			bad(ways[i].name, "enter: %m");
+			break;
+		}
+		cqe = (struct io_uring_cqe *)(cq + p.cq_off.cqes) + i % p.cq_entries;
+		if (cqe->res == (int)want && !memcmp(buf, ref, want))
+			ok(ways[i].name);
 		else
-			bad("io_uring", "result %d", res);
+			bad(ways[i].name, "result %d", cqe->res);
+		__atomic_store_n((uint32_t *)(cq + p.cq_off.head), i + 1, __ATOMIC_RELEASE);
 	}
 	close(r);
+	close(dfd);
 	free(buf);
 }
 
@@ -568,7 +593,7 @@ static int do_reads(const char *path, const char *refpath, const char *store)
 	read_vec(fd);
 	read_mmap(fd);
 	read_splice(fd);
-	read_uring(fd);
+	read_uring(fd, path);
 	read_advice(fd);
 	read_direct(path);
 	read_seek(fd);

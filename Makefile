@@ -85,6 +85,10 @@ vm-of-trixie-backports = 7.3
 check-vm:
 	@bash tests/run.sh 'vm-$(vm-of-$(or $(SUITE),bookworm))'
 
+# Several processors, a kernel with checkers: make check-smp S=60
+check-smp:
+	@$(if $(S),STORM_SECONDS='$(S)') bash tests/smp.sh $(SUITE)
+
 # This driver beside the kernel's own one, squashfs and ext4: make bench T=quick
 bench:
 	@bash bench/run.sh $(T)
@@ -97,4 +101,4 @@ help:
 
 FORCE:
 
-.PHONY: module install uninstall clean test check fuzz torture lint check-vm bench demo help FORCE
+.PHONY: module install uninstall clean test check fuzz torture lint check-vm check-smp bench demo help FORCE

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# build-module.sh SUITE|uml-fast|uml-debug|uml-6.1-fast OUT [MAKE ARGUMENT...]
-# Build the module for the cached kernel of a Debian suite (fetch-kernel.sh)
-# or for a User Mode Linux kernel (build-uml.sh) and print the module's path.
+# build-module.sh SUITE|uml-fast|uml-debug|uml-6.1-fast|... OUT [MAKE ARGUMENT...]
+# Build the module for the cached kernel of a Debian suite (fetch-kernel.sh), for
+# one with checkers (smp-VERSION, build-smp.sh), or for a User Mode Linux
+# kernel (build-uml.sh) and print the module's path.
 # OUT "-" means build/<kernel release>[-uml].
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"

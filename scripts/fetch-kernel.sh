@@ -6,6 +6,7 @@
 # print its release.  SUITE: bookworm (6.1), bookworm-backports (6.12),
 # trixie-backports (7.3).  The suite is asked again after $LIST_DAYS days
 # (default 7) or with REFRESH=1; offline the cached kernel is used.
+# smp-VERSION is a kernel of build-smp.sh, which is built if need be.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +16,8 @@ bookworm | bookworm-backports | trixie | trixie-backports) ;;
 6.1) suite=bookworm ;;
 6.12) suite=bookworm-backports ;;
 7.3) suite=trixie-backports ;;
-*) die "usage: $0 bookworm|bookworm-backports|trixie|trixie-backports" ;;
+smp-*) exec "$TOP/scripts/build-smp.sh" "${suite#smp-}" ;;
+*) die "usage: $0 bookworm|bookworm-backports|trixie|trixie-backports|smp-VERSION" ;;
 esac
 known=$CACHE/kernels/$suite
 

@@ -11,6 +11,7 @@ usage() {
 	cat >&2 <<-'E'
 	run-uml.sh --payload DIR [options]
 	  --version V      6.12 (default) or 6.1   --flavour debug|fast (debug)
+	  --target T       both in one word: uml-FLAVOUR or uml-VERSION-FLAVOUR
 	  --payload DIR    its executable "run" is the test; $T is this directory
 	  --file PATH[=NAME]  put a file or directory beside it (repeat)
 	  --drive FILE     read-only disk (repeat): /dev/ubda, /dev/ubdb ... in $DISKS
@@ -30,6 +31,11 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--version) version=$2; shift ;;
 	--flavour) flavour=$2; shift ;;
+	--target)
+		flavour=${2##*-}
+		case $2 in uml-*-*) version=${2#uml-} version=${version%-*} ;; esac
+		shift
+		;;
 	--payload) payload=$2; shift ;;
 	--file) files+=("$2"); shift ;;
 	--drive) drives+=("r:$2"); shift ;;

@@ -23,6 +23,14 @@ excerpt() {
 
 new_nonce() { od -An -v -tx8 -N 16 /dev/urandom | tr -d ' \n'; }
 
+# races LOG: titles of KCSAN's reports that the module under test has a part in
+races() {
+	sed 's/^\[ *[0-9.]*\] //; s/\r$//' "$1" | awk '
+		/^BUG: KCSAN: / { title = $0; mine = 0 }
+		title && /\[erofs\]/ { mine = 1 }
+		/^=====/ { if (title && mine && !seen[title]++) print title; title = "" }'
+}
+
 # judge NONCE LOG ALLOW: 0 and silence if the guest succeeded, else the reason.
 # ALLOW is an extended regular expression of log lines that this test expects.
 judge() {
@@ -34,7 +42,10 @@ judge() {
 	rc=$(sed -n "s/.*VM-RC $nonce \([0-9]*\).*/\1/p" "$log")
 	# A panic or KASAN report stops the guest before it prints its log.
 	bad=$(sed -n "/VM-BEGIN $nonce/,\$p" "$log" | grep -aE "$SPLAT" |
-		{ if [ -n "$allow" ]; then grep -avE "$allow" || true; else cat; fi; } | head -n 1)
+		{ if [ -n "$allow" ]; then grep -avE "$allow" || true; else cat; fi; } |
+		{ grep -av 'BUG: KCSAN: ' || true; } | head -n 1)
+	# The kernel's own data races are none of our business.
+	[ -n "$bad" ] || bad=$(races "$log" | head -n 1)
 	if [ -n "$bad" ]; then
 		echo "kernel log: ${bad//$'\r'/}"
 		return 1

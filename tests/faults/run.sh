@@ -3,8 +3,9 @@
 #
 # run.sh [-l] [-t TEST]... TARGET - let allocations, devices and readers fail
 # under a mounted image (tests/faults/faults.c says what each TEST does).
-# TARGET is uml-debug, where allocations can fail, or a Debian suite, which has
-# four processors and disks that can be pulled out.  -l: the long way, with
+# TARGET is uml-debug, where allocations can fail, a Debian suite, which has
+# four processors and disks that can be pulled out, or a kernel with several
+# processors and checkers (smp-6.12).  -l: the long way, with
 # every fault, every block and more images.  Prints results like a test group.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -118,6 +119,16 @@ modules='' avail='' smp=2 mem=512 limit=900
 # what insmod loses is looked at by the test, and the end of the run scans again.
 allow='WARNING: .* kernel/trace/trace_events.c|kmemleak: [0-9]+ new suspected'
 case $target in
+smp-*)
+	smp=4 modules="dm_mod dm_flakey dm_delay"
+	# shellcheck disable=SC2046  # lists of words
+	{
+		! want flakey || echo "$opt flakey $ref$(images lz4-dedupe-frag-ztail $(more four-algs))"
+		! want slow || echo "$opt slow $ref$(images four-algs $(more metabox-lz4))"
+		! want gone || echo "$opt gone $ref$(images zstd-full-dedupe)"
+		! want race || echo "$opt -k erofs.ko race $ref$(images lz4-dedupe-frag-ztail four-algs $(more lzma))"
+	} >>"$plan"
+	;;
 uml-*)
 	# kinds of indexes, tails, fragments, hidden inodes, decoders, a second device
 	all="lz4-dedupe-frag-ztail four-algs metabox-lz4 chunk-dev plain lz4 lz4hc-full lzma deflate zstd 48bit-zstd \
@@ -148,7 +159,7 @@ uml-*)
 	;;
 esac
 # these are large and sparse, which only the UML guest can take as they are
-if want bounds && [ -z "${target##uml-*}" ]; then
+if want bounds && [ "${target##*-}" = debug ]; then
 	list=$(bounds_images) || { echo "not ok $target/bounds - the images can't be made"; exit 1; }
 	echo "$opt bounds $ref$list" >>"$plan"
 fi
@@ -162,7 +173,7 @@ run=(--payload "$here/guest" --file "$ko=erofs.ko" --file "$prog=faults" --file 
 	--file "$TOP/tests/vm/guest-lib.sh" --timeout "$limit" --mem "$mem" --log "$log"
 	--allow "$allow")
 case $target in
-uml-*) run=("$TOP/scripts/run-uml.sh" --flavour "${target#uml-}" "${run[@]}") ;;
+uml-*) run=("$TOP/scripts/run-uml.sh" --target "$target" "${run[@]}") ;;
 *) run=("$TOP/scripts/run-qemu.sh" --suite "$target" --smp "$smp" --modules "$modules" --avail "$avail" "${run[@]}") ;;
 esac
 rc=0

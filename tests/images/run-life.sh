@@ -1,17 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run-life.sh stress|cycle TARGET - the module under load and in many lives.
+# run-life.sh stress|cycle|storm TARGET - the module under load and in many lives.
 #   stress  pairs of images, eight readers that compare every block, 64 MiB of
 #           memory, caches dropped all the time, some readers killed; then
 #           umount and rmmod.  STRESS_SECONDS (default 120) is the total.
+#   storm   seven mounts at once on all an image can lie on, readers in 32 MiB and
+#           outside, caches dropped, memory taken back, mounts that come and go,
+#           unmounted and unloaded in the midst of it, again and again for
+#           STORM_SECONDS (default 300).  For kernels with several processors.
 #   cycle   insmod, mounts (good and refused), rmmod, CYCLES times (default
 #           200); memory must not grow.
 # shellcheck disable=SC2034,SC2154  # variables shared with run-lib.sh
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../scripts/lib.sh"
-[ $# = 2 ] || die "usage: $0 stress|cycle TARGET"
+[ $# = 2 ] || die "usage: $0 stress|cycle|storm TARGET"
 what=$1 target=$2 stock=0
 . "$here/run-lib.sh"
 
@@ -51,5 +55,53 @@ cycle)
 	printf 'JOB=cycle\nCYCLES=%s\nREFUSED="r1 r2 r3 r4 r5"\n' "${CYCLES:-200}" >"$work/payload/conf"
 	guest "$work/share" payload-life.sh --timeout "${TIMEOUT:-3000}"
 	;;
-*) die "usage: $0 stress|cycle TARGET" ;;
+storm)
+	make_images "$work/all" -t 1 v18-lz4hc-dedupe v19-zstd-C16384-frag v18-lzma v19-zstd-48bit-dedupe v19-metabox-lz4
+	mkdir "$work/share"
+	# two versions of an image with files in common
+	mkdir "$work/pair"
+	(cd "$work/pair" && export TOP CACHE && bash "$TOP/tests/vm/cases/share/prepare") >"$logs/$label-pair.log" 2>&1 ||
+		give_up "the pair of images cannot be made, see $logs/$label-pair.log"
+	while read -r as name; do
+		# shellcheck disable=SC2034  # fields of the manifest
+		read -r _ img exp blobs off tier blocks <<<"$(grep "^$name " "$work/all")"
+		[ "$off$blobs" = 0- ] || give_up "$name is of no use here"
+		cp "$images/$img" "$work/share/$as"
+		cp "$images/$blocks" "$work/share/$as.blocks"
+	done <<-'E'
+	dedupe v18-lz4hc-dedupe
+	frag v19-zstd-C16384-frag
+	lzma v18-lzma
+	disk v19-zstd-48bit-dedupe
+	meta v19-metabox-lz4
+	E
+	for as in v1 v2; do
+		mkdir "$work/pair/$as"
+		cp "$work/pair/img/text" "$work/pair/img/noise" "$work/pair/$as/"
+		"$("$mkimages" --tool stress)" -w "$work/share/$as.blocks" "$work/pair/$as"
+		mv "$work/pair/img/$as.img" "$work/share/$as"
+	done
+	rm -r "$work/pair"
+	# a disk has whole sectors
+	truncate -s %4096 "$work/share/disk"
+	total=${STORM_SECONDS:-300}
+	round=$((total / 8))
+	printf 'TOTAL=%s\nROUND=%s\n' "$total" $((round < 5 ? 5 : round)) >"$work/payload/conf"
+	more=()
+	[ -n "$uml_flavour" ] || more=(--smp 4 --avail overlay)
+	case $target in
+	smp-*)
+		# what KCSAN has to find
+		mkdir "$work/racer"
+		cp "$TOP/tests/vm/racer.c" "$work/racer/"
+		echo 'obj-m := racer.o' >"$work/racer/Kbuild"
+		make -s -C "$(kernel_kdir "$("$TOP/scripts/fetch-kernel.sh" "$target")")" "M=$work/racer" modules \
+			>"$logs/racer.log" 2>&1 || give_up "racer.c does not build, see $logs/racer.log"
+		more+=(--file "$work/racer/racer.ko")
+		;;
+	esac
+	guest "$work/share" payload-storm.sh --drive "$work/share/disk" --mem 1024 --timeout $((total * 3 + 1500)) \
+		--file "$("$mkimages" --tool rawmount)=rawmount" "${more[@]}"
+	;;
+*) die "usage: $0 stress|cycle|storm TARGET" ;;
 esac

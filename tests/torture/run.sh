@@ -112,7 +112,7 @@ boot() {
 		--append "panic_on_warn=1 panic_print=0x20 log_buf_len=1M kasan.stacktrace=on")
 	for f in "$@"; do args+=(--file "$f"); done
 	case $target in
-	uml-*) args=("$TOP/scripts/run-uml.sh" --flavour "${target#uml-}" --mem 512 "${args[@]}") ;;
+	uml-*) args=("$TOP/scripts/run-uml.sh" --target "$target" --mem 512 "${args[@]}") ;;
 	*) args=("$TOP/scripts/run-qemu.sh" --suite "$target" --modules loop "${args[@]}") ;;
 	esac
 	"${args[@]}" >"$tmp/console" 2>"$tmp/status" </dev/null &

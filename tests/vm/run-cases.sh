@@ -81,7 +81,7 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 		run=("$TOP/scripts/run-qemu.sh" --suite "$target" --smp "$smp" --modules "$modules" --avail "$avail" --progs "$progs")
 		for d in $nvdimms; do run+=(--nvdimm "$w/$d"); done
 	else
-		run=("$TOP/scripts/run-uml.sh" --flavour "${target#uml-}")
+		run=("$TOP/scripts/run-uml.sh" --target "$target")
 	fi
 	begin=$SECONDS
 	# The case's own results carry its name; the guest's status decides the rest.

@@ -47,6 +47,9 @@ struct erofs_iob {
  */
 #define EROFS_REST_WAIT		max(HZ / 20, 1)
 
+/* so often an extent is cut at the edge of a random reader's window before it is read whole */
+#define EROFS_CUTS		3
+
 static struct bio_set erofs_bioset;
 /* requests of a page or a few, and of a window */
 static struct kmem_cache *erofs_rq_cachep[2];
@@ -696,18 +699,18 @@ static int erofs_read_folio(struct file *file, struct folio *folio)
 
 /*
  * An extent cut at the edge of a random reader's window is decoded again by
- * whoever wants the rest of it.  Two times may be chance; then all of it is
+ * whoever wants the rest of it.  A few times may be chance; then all of it is
  * worth its pages.  Races and collisions cost a wrong guess.
  */
 static bool z_erofs_cut_often(struct inode *inode, u64 la)
 {
 	u32 h = hash_64(EROFS_I(inode)->d.nid + (la << 16), 32);
 	u16 *slot = &EROFS_SB(inode->i_sb)->cut[h >> (32 - EROFS_CUT_BITS)];
-	u16 tag = h << 2, old = READ_ONCE(*slot);
+	u16 tag = h << 3, old = READ_ONCE(*slot);
 
-	if ((old ^ tag) & ~3)
+	if ((old ^ tag) & ~7)
 		old = tag;
-	if ((old & 3) < 2) {
+	if ((old & 7) < EROFS_CUTS) {
 		WRITE_ONCE(*slot, old + 1);
 		return false;
 	}
@@ -719,7 +722,7 @@ static bool z_erofs_cut_often(struct inode *inode, u64 la)
  * this request anyway.  It goes to the stash; if it is too large for that, the
  * window is widened to its end.  Hidden files (packed, metabox) have no
  * sequence to continue; they are widened to whole extents at both ends.  So are
- * windows of random readers that cut the same extent for the third time.
+ * windows of random readers that cut the same extent again and again.
  */
 static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode, bool seq,
 			      bool hidden)

@@ -115,7 +115,7 @@ void erofs_dblk_scan(struct erofs_dblk *b)
 	u32 pos = b->count * DIRENT_SIZE;
 	u32 end = dirent_nameoff(b->p, b->count - 1);
 
-	if (end > b->len)
+	if (end >= b->len)
 		return;
 	for (; pos + 8 <= end; pos += 8)
 		if (has_bad_byte(get_unaligned_le64(b->p + pos)))

@@ -35,7 +35,9 @@ static u64 erofs_metabuf_avail(const struct erofs_metabuf *b)
 static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
 {
 	struct erofs_sb_info *sbi = EROFS_SB(b->sb);
-	u64 last = (min(b->m.size + b->off, erofs_metabuf_avail(b)) - 1) >> PAGE_SHIFT;
+	/* 1 at least: a store may shrink to nothing at any time */
+	u64 size = max_t(u64, min(b->m.size + b->off, erofs_metabuf_avail(b)), 1);
+	u64 last = (size - 1) >> PAGE_SHIFT;
 	struct file_ra_state ra = { };
 	u32 nr = EROFS_HIDDEN_RA_PAGES;
 	DEFINE_READAHEAD(ractl, b->file, &ra, b->mapping, idx);

@@ -108,7 +108,8 @@ static int erofs_inode_fill(struct inode *inode, struct erofs_metabuf *b)
 	/* 0 would only make the VFS drop the inode at once */
 	set_nlink(inode, d->nlink ?: 1);
 	inode->i_size = d->size;
-	inode->i_blocks = erofs_layout_compressed(d->layout) ?
+	/* no blocks of its own (a fragment) would mean to archivers that it is one hole */
+	inode->i_blocks = erofs_layout_compressed(d->layout) && d->cblks ?
 			  erofs_blk_pos(&sbi->s, d->cblks) >> SECTOR_SHIFT :
 			  round_up(d->size, sbi->s.blksz) >> SECTOR_SHIFT;
 	inode_set_mtime(inode, d->mtime, d->mtime_nsec);

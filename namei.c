@@ -45,9 +45,12 @@ static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u
 		err = erofs_dblk_load(ds, last, &d);
 		if (!err)
 			err = erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
-		if (err != -ENOENT || !cmp)
+		if (!err || (err == -ENOENT && !cmp))
 			return err;
-		if (cmp < 0)
+		/* what is wrong there matters to those who ask for its names: search all */
+		if (unlikely(err != -ENOENT))
+			f->what = NULL;
+		else if (cmp < 0)
 			hi = last;
 		else
 			lo = last + 1;
@@ -124,8 +127,9 @@ const struct inode_operations erofs_dir_iops = {
 };
 
 /*
- * Handles: nid low, nid high, generation (always 0), and the same three words
- * for the parent if one is wanted.
+ * Handles: nid high, nid low, generation (always 0), and the same three words
+ * for the parent if one is wanted: what the kernel's driver has made of them
+ * since it knows this form, so that handles survive a change of the driver.
  */
 #define EROFS_FH_WORDS	3
 
@@ -139,14 +143,14 @@ static int erofs_encode_fh(struct inode *inode, u32 *fh, int *max_len, struct in
 		return FILEID_INVALID;
 	}
 	*max_len = len;
-	fh[0] = lower_32_bits(nid);
-	fh[1] = upper_32_bits(nid);
+	fh[0] = upper_32_bits(nid);
+	fh[1] = lower_32_bits(nid);
 	fh[2] = inode->i_generation;
 	if (!parent)
 		return FILEID_INO64_GEN;
 	nid = EROFS_I(parent)->d.nid;
-	fh[3] = lower_32_bits(nid);
-	fh[4] = upper_32_bits(nid);
+	fh[3] = upper_32_bits(nid);
+	fh[4] = lower_32_bits(nid);
 	fh[5] = parent->i_generation;
 	return FILEID_INO64_GEN_PARENT;
 }
@@ -157,7 +161,7 @@ static struct dentry *erofs_fh_to(struct super_block *sb, const u32 *raw)
 
 	if (raw[2])
 		return ERR_PTR(-ESTALE);
-	inode = erofs_iget_untrusted(sb, raw[0] | (u64)raw[1] << 32);
+	inode = erofs_iget_untrusted(sb, raw[1] | (u64)raw[0] << 32);
 	if (IS_ERR(inode) && PTR_ERR(inode) != -ENOMEM)
 		return ERR_PTR(-ESTALE);
 	return d_obtain_alias(inode);

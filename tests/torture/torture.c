@@ -401,7 +401,8 @@ static void use_file(struct user *u, int dir, const char *name, const struct sta
 
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (how == 60 && !strict ? O_DIRECT : 0));
 	if (fd < 0) {
-		judge_also("open", how == 60 ? EINVAL : 0);
+		/* found in an unsorted directory once is not found always */
+		judge_also("open", errno == ENOENT && !strict ? ENOENT : how == 60 ? EINVAL : 0);
 		return;
 	}
 	if (!u->gentle) {

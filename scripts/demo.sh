@@ -18,11 +18,11 @@ start=$SECONDS
 step() { printf '[%3d s] %s\n' $((SECONDS - start)) "$*"; }
 trap 'rc=$?; [ $rc = 0 ] || echo "FAIL (log: $log)"' EXIT
 
-step "1/6 kernel of Debian suite $suite"
+step "1/5 kernel of Debian suite $suite"
 rel=$(scripts/fetch-kernel.sh "$suite")
 echo "        Linux $rel"
 
-step "2/6 building erofs.ko for it"
+step "2/5 building erofs.ko for it"
 ko=$(scripts/build-module.sh "$suite" - 2>"$work/build.log") || {
 	tail -n 20 "$work/build.log"
 	log=$work/build.log
@@ -30,7 +30,7 @@ ko=$(scripts/build-module.sh "$suite" - 2>"$work/build.log") || {
 }
 echo "        ${ko#"$TOP/"}, $(stat -c %s "$ko") bytes"
 
-step "3/6 collecting a tree of about $mb MB"
+step "3/5 collecting a tree of about $mb MB"
 # Documentation, programs, then kernel headers if the machine has little of both.
 if [ "$(cat "$work/tree.for" 2>/dev/null)" != "$rel $mb" ]; then
 	rm -rf "$work/tree"
@@ -56,7 +56,7 @@ fi
 files=$(wc -l <"$work/sums")
 echo "        $files files, $(wc -l <"$work/meta") names, $(du -sm --apparent-size "$work/tree" | cut -f1) MB"
 
-step "4/6 mkfs.erofs -zlz4hc, 4 KB clusters"
+step "4/5 mkfs.erofs -zlz4hc, 4 KB clusters"
 mkfs=$(scripts/fetch-tools.sh bookworm)/mkfs.erofs
 rm -f "$work/demo.img"
 "$mkfs" -zlz4hc "$work/demo.img" "$work/tree" >"$work/mkfs.log" 2>&1 || {
@@ -65,7 +65,7 @@ rm -f "$work/demo.img"
 }
 echo "        demo.img: $(($(stat -c %s "$work/demo.img") / 1048576)) MB"
 
-step "5/6 booting Linux $rel in QEMU"
+step "5/5 booting Linux $rel in QEMU"
 rm -rf "$work/payload"
 mkdir -p "$work/payload"
 cp "$TOP/tests/vm/demo-guest.sh" "$work/payload/run"

@@ -68,7 +68,7 @@ run_group() {
 	if [ $rc = 124 ] || [ $rc = 137 ]; then
 		echo "not ok $name - no end within $limit s" >>"$res/$name"
 	elif ! grep -q . "$res/$name" 2>/dev/null; then
-		echo "not ok $name - printed no result (status $rc)" >>"$res/$name"
+		echo "not ok $name - printed no result (status $rc): $(tail -n 1 "$log" 2>/dev/null)" >>"$res/$name"
 	elif [ $rc != 0 ] && ! grep -q '^not ok ' "$res/$name"; then
 		echo "not ok $name - ended with status $rc" >>"$res/$name"
 	fi

@@ -37,12 +37,16 @@ E
 said preferred '/updates/erofs\.ko$'
 doc Documentation/install.md <<'E'
 make FSNAME=xerofs
-openssl req -new -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=my modules/" \
-    -outform DER -keyout mok.key -out mok.der
-sudo /usr/src/linux-headers-$(uname -r)/scripts/sign-file sha256 mok.key mok.der \
+mok=/var/lib/shim-signed/mok
+sudo mkdir -p -m 700 $mok
+sudo openssl req -new -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=my modules/" \
+    -outform DER -keyout $mok/mok.key -out $mok/mok.der
+sudo /usr/src/linux-headers-$(uname -r)/scripts/sign-file sha256 $mok/mok.key $mok/mok.der \
     /lib/modules/$(uname -r)/updates/erofs.ko
 E
 is signer "$(modinfo -F signer erofs)" "my modules"
+# shellcheck disable=SC2154  # set by a command above
+is key-mode "$(stat -c %U:%a "$mok/mok.key")" root:600
 # for the guest
 cp "/lib/modules/$R/updates/erofs.ko" "build/$R/erofs-signed.ko"
 doc Documentation/install.md <<'E'
@@ -51,12 +55,12 @@ E
 is own-again "$(where)" kernel/fs/erofs/erofs.ko
 if [ -n "${FULL:-}" ]; then
 # ---- install.md: DKMS --------------------------------------------------------------
-# "dkms" with the metapackage, which is not in the chroot: it wants a kernel
-doc Documentation/install.md 's/ linux-headers-amd64$//' <<'E'
+doc Documentation/install.md <<'E'
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
-sudo apt-get install dkms linux-headers-amd64
+sudo apt-get install dkms linux-headers-$(uname -r)
 sudo mkdir /usr/src/erofs-lts-$version
-git archive HEAD | sudo tar -x -C /usr/src/erofs-lts-$version
+tar -c --exclude=./.git --exclude=./build . | \
+    sudo tar -x --no-same-owner -C /usr/src/erofs-lts-$version
 sudo dkms install erofs-lts/$version
 sudo dkms status
 E
@@ -109,10 +113,6 @@ doc Documentation/kernels.md <<'E'
 sh compat/probe.sh /lib/modules/$(uname -r)/build build/probed.h && cat build/probed.h
 E
 said probes '^#define HAVE_FOLIO_END_READ'
-doc Documentation/security.md <<'E'
-git log -1 --format=%ae
-E
-said address '@'
 # The guest needs what was built.
 cp -a build ../keep
 doc Documentation/troubleshooting.md <<'E'

@@ -150,6 +150,12 @@ static void judge(const char *op)
 	judge_also(op, 0);
 }
 
+/* the same for calls that look a name up: in an unsorted directory once found is not always found */
+static void judge_name(const char *op, int also)
+{
+	judge_also(op, errno == ENOENT && !strict ? ENOENT : also);
+}
+
 static void look_for_secret(const char *op, const void *p, size_t n)
 {
 	if (memmem(p, n, NEEDLE, sizeof(NEEDLE) - 1))
@@ -401,8 +407,7 @@ static void use_file(struct user *u, int dir, const char *name, const struct sta
 
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (how == 60 && !strict ? O_DIRECT : 0));
 	if (fd < 0) {
-		/* found in an unsorted directory once is not found always */
-		judge_also("open", errno == ENOENT && !strict ? ENOENT : how == 60 ? EINVAL : 0);
+		judge_name("open", how == 60 ? EINVAL : 0);
 		return;
 	}
 	if (!u->gentle) {
@@ -472,7 +477,7 @@ static void use_xattrs(struct user *u, const char *path)
 
 	n = llistxattr(path, u->buf, 65536);
 	if (n < 0) {
-		judge_also("listxattr", ERANGE);
+		judge_name("listxattr", ERANGE);
 		n = 0;
 	}
 	got(u, "listxattr", u->buf, n);
@@ -483,7 +488,7 @@ static void use_xattrs(struct user *u, const char *path)
 	for (p = u->buf; p < u->buf + n; p += strlen(p) + 1) {
 		v = lgetxattr(path, p, u->buf2, u->gentle || rnd(&u->r, 4) ? 65536 : rnd(&u->r, 40));
 		if (v < 0) {
-			judge_also("getxattr", errno == ENODATA ? ENODATA : ERANGE);
+			judge_name("getxattr", errno == ENODATA ? ENODATA : ERANGE);
 			continue;
 		}
 		got(u, "getxattr", u->buf2, v);
@@ -494,7 +499,7 @@ static void use_xattrs(struct user *u, const char *path)
 	v = lgetxattr(path, p, u->buf2, 65536);
 	if (v < 0)
 		/* or switched off by a mount option */
-		judge_also("getxattr", errno == EOPNOTSUPP ? EOPNOTSUPP : ENODATA);
+		judge_name("getxattr", errno == EOPNOTSUPP ? EOPNOTSUPP : ENODATA);
 	else
 		got(u, "getxattr", u->buf2, v);
 }
@@ -510,7 +515,7 @@ static void use_handle(struct user *u, int dir, const char *name)
 
 	f.h.handle_bytes = 128;
 	if (name_to_handle_at(dir, name, &f.h, &mount_id, 0)) {
-		judge("name_to_handle_at");
+		judge_name("name_to_handle_at", 0);
 		return;
 	}
 	for (i = !strict && rnd(&u->r, 3) ? 1 + rnd(&u->r, 3) : 0; i; i--)
@@ -539,7 +544,7 @@ static void use_entry(struct user *u, const char *path, int dir, const char *nam
 		return;
 	}
 	if (!rnd(&u->r, 4) && statx(dir, name, AT_SYMLINK_NOFOLLOW, ~0u & 0x7fffffff, &sx))
-		judge("statx");
+		judge_name("statx", 0);
 	if (u->gentle) {
 		add_up(u, name, strlen(name));
 		add_up(u, &s.st_mode, sizeof(s.st_mode));
@@ -554,7 +559,7 @@ static void use_entry(struct user *u, const char *path, int dir, const char *nam
 	case S_IFLNK:
 		n = readlinkat(dir, name, u->buf, 8192);
 		if (n < 0) {
-			judge("readlink");
+			judge_name("readlink", 0);
 		} else {
 			got(u, "readlink", u->buf, n);
 			if (memchr(u->buf, 0, n))
@@ -577,7 +582,7 @@ static void use_entry(struct user *u, const char *path, int dir, const char *nam
 			break;
 		fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 		if (fd < 0) {
-			judge_also("open directory", errno == ESTALE ? ESTALE : ELOOP);
+			judge_name("open directory", errno == ESTALE ? ESTALE : ELOOP);
 			break;
 		}
 		u->depth++;

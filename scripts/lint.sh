@@ -31,8 +31,28 @@ result() {
 }
 
 # Files of the repository, new ones included; only those in LINT_FILES, if set
+# names PATTERN...: in a clone what git knows or would add, in an unpacked release all files
+names() {
+	local f p
+	if [ -e .git ]; then
+		git ls-files -co --exclude-standard -- "$@"
+		return
+	fi
+	find . -type f ! -path './build/*' -printf '%P\n' | while read -r f; do
+		for p in "${@:-*}"; do
+			# shellcheck disable=SC2254  # a pattern on purpose
+			case $f in
+			$p)
+				printf '%s\n' "$f"
+				break
+				;;
+			esac
+		done
+	done
+}
+
 files() {
-	git ls-files -co --exclude-standard -- "$@" |
+	names "$@" |
 		{ if [ -n "${LINT_FILES:-}" ]; then grep -Fx -e "$LINT_FILES"; else cat; fi; } |
 		while read -r f; do [ ! -f "$f" ] || printf '%s\n' "$f"; done
 }
@@ -147,7 +167,10 @@ check_words() {
 	# Mirror hosts and machine paths do not belong into the repository.
 	hosts=$(apt-get indextargets --format "\$(SITE)" 2>/dev/null | sed 's#.*//##; s#/.*##; s#\.#\\.#g' |
 		sort -u | paste -sd'|')
-	git grep -nIE "(^|[^A-Za-z0-9_.])/(work|root|home/[a-z]+)/${hosts:+|$hosts}" -- . ':!LICENSE' ':!scripts/lint.sh' \
+	local where=--no-index
+	[ ! -e .git ] || where=
+	# shellcheck disable=SC2086  # none or one
+	git grep $where -nIE "(^|[^A-Za-z0-9_.])/(work|root|home/[a-z]+)/${hosts:+|$hosts}" -- . ':!LICENSE' ':!scripts/lint.sh' \
 		>"$out/words" 2>/dev/null
 	# First comment: what the file owns, after the licence.
 	for f in $(files '*.c' '*.h' '*.sh'); do

@@ -496,6 +496,19 @@ static inline int erofs_name_cmp(const char *a, u32 alen, const char *b, u32 ble
 	return alen < blen ? -1 : alen > blen;
 }
 
+/* what is told about entry @i of the block at @p, whose name was checked */
+static inline void erofs_dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
+				     struct erofs_dirent_desc *d)
+{
+	const u8 *e = p + i * sizeof(struct erofs_dirent);
+
+	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
+	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
+	d->name = (const char *)p + off;
+	d->namelen = len;
+	barrier();
+}
+
 /**
  * erofs_dblk_next() - entry @i, if that is easy
  *
@@ -518,10 +531,7 @@ static inline bool erofs_dblk_next(const struct erofs_dblk *b, u32 i, struct ero
 	if (unlikely(start < b->count * size || end > b->clean ||
 		     end - start - 1 >= EROFS_NAME_LEN))
 		return false;
-	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
-	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
-	d->name = (const char *)b->p + start;
-	d->namelen = end - start;
+	erofs_dirent_fill(b->p, i, start, end - start, d);
 	return true;
 }
 

@@ -160,18 +160,6 @@ static __always_inline int dirent_cmp(const char *name, u32 namelen, u64 key, co
 	return dirent_cmp_slow(name, namelen, p + off, len);
 }
 
-static inline void dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
-			       struct erofs_dirent_desc *d)
-{
-	const u8 *e = p + i * DIRENT_SIZE;
-
-	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
-	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
-	d->name = (const char *)p + off;
-	d->namelen = len;
-	barrier();
-}
-
 int erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
 		     struct erofs_fault *f)
 {
@@ -186,7 +174,7 @@ int erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc
 		return err;
 	if (unlikely(name_is_bad(b->p, b->len, off, len)))
 		return erofs_fault_set(f, -EFSCORRUPTED, "bad character in name", i, off);
-	dirent_fill(b->p, i, off, len, d);
+	erofs_dirent_fill(b->p, i, off, len, d);
 	return 0;
 }
 
@@ -224,7 +212,7 @@ int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
 
 		cmp = dirent_cmp(name, namelen, key, p, blklen, off, len);
 		if (!cmp) {
-			dirent_fill(p, mid, off, len, d);
+			erofs_dirent_fill(p, mid, off, len, d);
 			return 0;
 		}
 		if (cmp < 0)

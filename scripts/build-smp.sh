@@ -49,21 +49,7 @@ log=$dir/build.log
 mk=(make -s -C "$src" ARCH=x86 "O=$out" KBUILD_BUILD_TIMESTAMP=1970-01-01
 	KBUILD_BUILD_USER=build KBUILD_BUILD_HOST=build "${kcsan[@]}")
 say "configuring Linux $rel in $dir"
-"${mk[@]}" KCONFIG_ALLCONFIG="$frag" allnoconfig >"$log" 2>&1 || {
-	cat "$log" >&2
-	die "configuration failed"
-}
-bad=0
-while IFS= read -r line; do
-	sym=${line%%=*}
-	if [[ $line == *=n ]]; then
-		! grep -q "^$sym=" "$out/.config" || { say "wanted off: $sym"; bad=1; }
-	elif ! grep -qxF "$line" "$out/.config"; then
-		say "not taken: $line"
-		bad=1
-	fi
-done <"$frag"
-[ $bad = 0 ] || die "the configuration lost options that the tests need"
+kernel_config "$frag" "$out" "$log" '' "${mk[@]}"
 say "building (some minutes; log: $log)"
 start=$SECONDS
 "${mk[@]}" "-j$(nproc)" vmlinux modules >>"$log" 2>&1 || {

@@ -76,20 +76,7 @@ log=$out/build.log
 mk=(make -s -C "$src" ARCH=um "O=$out" KBUILD_BUILD_TIMESTAMP=1970-01-01
 	KBUILD_BUILD_USER=build KBUILD_BUILD_HOST=build)
 say "configuring UML $full $flavour in $out"
-"${mk[@]}" KCONFIG_ALLCONFIG="$frag" allnoconfig >"$log" 2>&1 || {
-	cat "$log" >&2
-	die "configuration failed"
-}
-bad=0
-while IFS= read -r line; do
-	sym=${line%%=*}
-	if [[ $line == *=n ]]; then
-		! grep -q "^$sym=" "$out/.config" || { say "wanted off: $sym"; bad=1; }
-	elif ! grep -qxF "$line" "$out/.config"; then
-		[[ ${sym#CONFIG_} =~ ^($optional)$ ]] || { say "not taken: $line"; bad=1; }
-	fi
-done <"$frag"
-[ $bad = 0 ] || die "the configuration lost options that the tests need"
+kernel_config "$frag" "$out" "$log" "$optional" "${mk[@]}"
 jobs=$(nproc)
 say "building (some minutes; log: $log)"
 start=$SECONDS

@@ -175,3 +175,24 @@ unpack_closure() {
 	done
 	rm -rf "$arch"
 }
+
+# kernel_config FRAGMENT OUT LOG OPTIONAL MAKE...: OUT/.config has what FRAGMENT
+# asks for and nothing else that can be left out; symbols that match OPTIONAL (a
+# regular expression without CONFIG_) may be missing.
+kernel_config() {
+	local frag=$1 out=$2 log=$3 optional=$4 bad=0 line sym
+	shift 4
+	"$@" KCONFIG_ALLCONFIG="$frag" allnoconfig >"$log" 2>&1 || {
+		cat "$log" >&2
+		die "configuration failed"
+	}
+	while IFS= read -r line; do
+		sym=${line%%=*}
+		if [[ $line == *=n ]]; then
+			! grep -q "^$sym=" "$out/.config" || { say "wanted off: $sym"; bad=1; }
+		elif ! grep -qxF "$line" "$out/.config"; then
+			[[ ${sym#CONFIG_} =~ ^($optional)$ ]] || { say "not taken: $line"; bad=1; }
+		fi
+	done <"$frag"
+	[ $bad = 0 ] || die "the configuration lost options that the tests need"
+}

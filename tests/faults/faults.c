@@ -1720,13 +1720,13 @@ static void test_race(char **images, int n)
 {
 	pid_t pid[READERS], side[3];
 	uint64_t mounts = 0, lazy = 0;
-	bool mem = !access("/tmp/cgroup/faults/memory.reclaim", W_OK);
+	bool mem = !access("/tmp/cgroup/readers/memory.reclaim", W_OK);
 	int ko = open(module_file, O_RDONLY | O_CLOEXEC);
 	double begin;
 
 	if (ko < 0)
 		die(module_file);
-	if (access("/tmp/cgroup/faults/cgroup.procs", W_OK))
+	if (access("/tmp/cgroup/readers/cgroup.procs", W_OK))
 		die("memory cgroup");
 	for (int i = 0; i < n; i++) {
 		const char *loop;
@@ -1736,7 +1736,7 @@ static void test_race(char **images, int n)
 		allow(0, 0, 0);
 		shared->loads = mounts = lazy = 0;
 		reader_enter = enter_mount;
-		reader_cgroup = "/tmp/cgroup/faults/cgroup.procs";
+		reader_cgroup = "/tmp/cgroup/readers/cgroup.procs";
 		for (int k = 0; k < READERS; k++)
 			pid[k] = reader(i * 100 + k);
 		for (int k = 0; k < 3; k++) {
@@ -1749,7 +1749,7 @@ static void test_race(char **images, int n)
 					break;
 				case 1:	/* may be refused, if there is nothing left to take */
 					if (mem)
-						put("/tmp/cgroup/faults/memory.reclaim", "4M");
+						put("/tmp/cgroup/readers/memory.reclaim", "4M");
 					break;
 				case 2:
 					/* out and in again, whenever nobody holds it */

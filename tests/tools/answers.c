@@ -40,16 +40,8 @@
 #include <sys/xattr.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include "uapi.h"
 
-#ifndef STATX_DIOALIGN
-#define STATX_DIOALIGN	0x2000U
-#endif
-#ifndef MAP_SYNC
-#define MAP_SYNC	0x80000
-#endif
-#ifndef MAP_SHARED_VALIDATE
-#define MAP_SHARED_VALIDATE 0x03
-#endif
 #ifndef FAN_REPORT_DFID_NAME
 #define FAN_REPORT_DFID_NAME 0xc00
 #endif

@@ -59,10 +59,8 @@
 #include <linux/io_uring.h>
 #include <linux/mount.h>
 #include "slurp.h"
+#include "uapi.h"
 
-#ifndef STATX_DIOALIGN
-#define STATX_DIOALIGN	0x2000U
-#endif
 #ifndef FS_IOC_GETFSUUID
 struct fsuuid2 {
 	uint8_t len;

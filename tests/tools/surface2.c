@@ -34,16 +34,7 @@
 #include <sys/xattr.h>
 #include <linux/fsverity.h>
 #include "slurp.h"
-
-#ifndef STATX_ATTR_DAX
-#define STATX_ATTR_DAX	0x00200000
-#endif
-#ifndef MAP_SYNC
-#define MAP_SYNC	0x80000
-#endif
-#ifndef MAP_SHARED_VALIDATE
-#define MAP_SHARED_VALIDATE 0x03
-#endif
+#include "uapi.h"
 
 static const char *prefix = "";
 static int failures;

@@ -48,6 +48,16 @@ unload() {
 # In UML kernel modules of the distribution are built in.
 need_module() { [ "$VM" = uml ] || /sbin/modprobe "$@"; }
 
+# small_memory SIZE: a cgroup for readers; its path in $cg
+small_memory() {
+	mkdir -p /tmp/cgroup
+	mount -t cgroup2 none /tmp/cgroup || return 1
+	echo +memory >/tmp/cgroup/cgroup.subtree_control || return 1
+	cg=/tmp/cgroup/readers
+	mkdir $cg || return 1
+	echo "$1" >$cg/memory.max
+}
+
 drop_caches() { sync; echo 3 >/proc/sys/vm/drop_caches; }
 
 # Last line of a case: fails if a check failed or none was made.

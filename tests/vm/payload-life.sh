@@ -7,16 +7,6 @@
 . "$T/guest-lib.sh"
 mkdir -p /mnt/a /mnt/b
 
-# A cgroup with little memory for the readers; its path in $cg.
-small_memory() {
-	mkdir -p /tmp/cgroup
-	mount -t cgroup2 none /tmp/cgroup || return 1
-	echo +memory >/tmp/cgroup/cgroup.subtree_control || return 1
-	cg=/tmp/cgroup/readers
-	mkdir $cg || return 1
-	echo 64M >$cg/memory.max
-}
-
 # The n-th line of the manifest into name, img, ...
 pick() {
 	# shellcheck disable=SC2034  # fields of the manifest
@@ -32,7 +22,7 @@ attach() {
 
 stress() {
 	load || { not_ok load "insmod ended with status $?"; finish; }
-	check memory-cgroup small_memory
+	check memory-cgroup small_memory 64M
 	n=$(wc -l <"$T/manifest")
 	i=1
 	while [ $i -lt "$n" ]; do
@@ -44,6 +34,7 @@ stress() {
 		attach /mnt/b || { not_ok "stress/$name" "mount"; break; }
 		# Two mounts at once: the caches of the module are shared.  Readers
 		# of the second are killed at random.
+		# shellcheck disable=SC2154  # small_memory
 		"$T/stress" -n 4 -t "$SECONDS_EACH" -r $i -c "$cg" "$SHARE/$blocks1" /mnt/a >/tmp/a.out 2>&1 &
 		"$T/stress" -n 4 -t "$SECONDS_EACH" -r $((i + 100)) -c "$cg" -k "$SHARE/$blocks" /mnt/b >/tmp/b.out 2>&1
 		rb=$?

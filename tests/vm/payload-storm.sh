@@ -10,15 +10,6 @@ W=/tmp/storm
 mkdir -p $W/img $W/low $W/upper $W/work $W/over /mnt/x /mnt/y
 dmesg -n 4
 
-small_memory() {
-	mkdir -p /tmp/cgroup
-	mount -t cgroup2 none /tmp/cgroup || return 1
-	echo +memory >/tmp/cgroup/cgroup.subtree_control || return 1
-	cg=/tmp/cgroup/readers
-	mkdir $cg || return 1
-	echo 32M >$cg/memory.max
-}
-
 # count NAME [N]: events of the side jobs, one character each
 count() { printf x >>"$W/count-$1"; }
 counted() { if [ -e "$W/count-$1" ]; then stat -c %s "$W/count-$1"; else echo 0; fi; }
@@ -47,6 +38,7 @@ going() { [ ! -e $W/stop ]; }
 reclaim() {
 	while going; do
 		# refused if there is nothing left to take
+		# shellcheck disable=SC2154  # small_memory
 		echo 4M >"$cg/memory.reclaim" 2>/dev/null && count reclaim
 		sleep 0.1
 	done
@@ -105,7 +97,7 @@ poke() {
 
 # ---- rounds ------------------------------------------------------------------------
 
-check memory-cgroup small_memory
+check memory-cgroup small_memory 32M
 check swap-in cp "$SHARE"/frag "$SHARE"/meta "$SHARE"/v1 "$SHARE"/v2 $W/img/
 cp "$SHARE/lzma" $W/low/
 need_module overlay

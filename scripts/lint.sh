@@ -170,7 +170,7 @@ check_words() {
 	local where=--no-index
 	[ ! -e .git ] || where=
 	# shellcheck disable=SC2086  # none or one
-	git grep $where -nIE "(^|[^A-Za-z0-9_.])/(work|root|home/[a-z]+)/${hosts:+|$hosts}" -- . ':!LICENSE' ':!scripts/lint.sh' \
+	git grep $where -nIE "/(work|root|home/[a-z]+)/${hosts:+|$hosts}" -- . ':!LICENSE' ':!scripts/lint.sh' \
 		>"$out/words" 2>/dev/null
 	# First comment: what the file owns, after the licence.
 	for f in $(files '*.c' '*.h' '*.sh'); do

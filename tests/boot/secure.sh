@@ -19,15 +19,15 @@ rel=$("$TOP/scripts/fetch-kernel.sh" $suite) || exit 1
 ko=$("$TOP/scripts/build-module.sh" $suite - 2>"$logs/module-secure.log") || exit 1
 
 # Firmware, boot loaders and mokutil, unpacked from their packages
-efi=$CACHE/secure-boot
+efi=$CACHE/efi
 if [ ! -e "$efi/.complete" ]; then
 	rm -rf "$efi"
-	mkdir -p "$efi/root" "$efi/mok"/{bin,lib} "$efi/closure"/usr/{bin,sbin,lib,lib64}
+	mkdir -p "$efi/files" "$efi/mok"/{bin,lib} "$efi/closure"/usr/{bin,sbin,lib,lib64}
 	for p in bin sbin lib lib64; do ln -s "usr/$p" "$efi/closure/$p"; done
 	apt_setup $suite
 	for p in ovmf shim-signed shim-helpers-amd64-signed grub-efi-amd64-signed; do
 		deb=$(deb_get $p) || exit 1
-		dpkg-deb -x "$deb" "$efi/root"
+		dpkg-deb -x "$deb" "$efi/files"
 	done
 	unpack_closure "$efi/closure" mokutil
 	lib=$(echo "$efi"/closure/usr/lib/*-linux-gnu)
@@ -57,16 +57,16 @@ truncate -s 128M esp.img
 mkfs.vfat -F 32 esp.img >/dev/null
 export MTOOLS_SKIP_CHECK=1
 mmd -i esp.img ::EFI ::EFI/BOOT ::EFI/debian
-mcopy -i esp.img "$efi/root/usr/lib/shim/shimx64.efi.signed" ::EFI/BOOT/BOOTX64.EFI
-mcopy -i esp.img "$efi/root/usr/lib/shim/mmx64.efi.signed" ::EFI/BOOT/mmx64.efi
-mcopy -i esp.img "$efi/root/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed" ::EFI/BOOT/grubx64.efi
+mcopy -i esp.img "$efi/files/usr/lib/shim/shimx64.efi.signed" ::EFI/BOOT/BOOTX64.EFI
+mcopy -i esp.img "$efi/files/usr/lib/shim/mmx64.efi.signed" ::EFI/BOOT/mmx64.efi
+mcopy -i esp.img "$efi/files/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed" ::EFI/BOOT/grubx64.efi
 mcopy -i esp.img "$CACHE/$rel/boot/vmlinuz-$rel" ::vmlinuz
 mcopy -i esp.img initrd ::initrd
-cp "$efi/root/usr/share/OVMF/OVMF_VARS_4M.ms.fd" vars.fd
+cp "$efi/files/usr/share/OVMF/OVMF_VARS_4M.ms.fd" vars.fd
 
 machine=(-M "q35,smm=on" -m 1024 -smp 1 -accel tcg -cpu max -nodefaults -no-user-config -display none -no-reboot
 	-global "driver=cfi.pflash01,property=secure,value=on"
-	-drive "if=pflash,unit=0,format=raw,readonly=on,file=$efi/root/usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
+	-drive "if=pflash,unit=0,format=raw,readonly=on,file=$efi/files/usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
 	-drive "if=pflash,unit=1,format=raw,file=vars.fd"
 	-drive "if=none,id=esp,format=raw,file=esp.img" -device "virtio-blk-pci,drive=esp,bootindex=0")
 

@@ -13,4 +13,5 @@ command -v sudo >/dev/null || {
 echo "$why: going on with sudo"
 # The cache is root's then, unless it was put somewhere else.
 exec sudo env ${XDG_CACHE_HOME:+"XDG_CACHE_HOME=$XDG_CACHE_HOME"} \
+	${EROFS_LTS_CACHE:+"EROFS_LTS_CACHE=$EROFS_LTS_CACHE"} \
 	make --no-print-directory test

@@ -9,7 +9,7 @@ what=${1:-test}
 pkgs="make gcc libc6-dev bc cpio kmod xz-utils zstd lz4 busybox-static dash
 	qemu-system-x86 debian-archive-keyring ca-certificates util-linux libelf1
 	gawk procps pahole"
-test_pkgs="clang clang-format llvm sparse shellcheck codespell perl python3 flex bison libelf-dev
+test_pkgs="git clang clang-format llvm sparse shellcheck codespell perl python3 flex bison libelf-dev
 	libssl-dev liblz4-dev zlib1g-dev libzstd-dev liblzma-dev libdeflate-dev
 	squashfs-tools e2fsprogs xfsprogs btrfs-progs cryptsetup-bin dmsetup attr acl mount
 	fdisk nbd-client nbd-server dosfstools mtools mmdebstrap uidmap libcap2-bin"

@@ -25,10 +25,12 @@ new_nonce() { od -An -v -tx8 -N 16 /dev/urandom | tr -d ' \n'; }
 
 # races LOG: titles of KCSAN's reports that the module under test has a part in
 races() {
-	sed 's/^\[ *[0-9.]*\] //; s/\r$//' "$1" | awk '
-		/^BUG: KCSAN: / { title = $0; mine = 0 }
+	sed 's/^\(\[[^]]*\]\)* *//; s/\r$//' "$1" | awk '
+		/^BUG: KCSAN: / { done(); title = $0; mine = 0 }
 		title && /\[erofs\]/ { mine = 1 }
-		/^=====/ { if (title && mine && !seen[title]++) print title; title = "" }'
+		function done() { if (title && mine && !seen[title]++) print title; title = "" }
+		/^=====/ { done() }
+		END { done() }'
 }
 
 # judge NONCE LOG ALLOW: 0 and silence if the guest succeeded, else the reason.

@@ -77,7 +77,10 @@ one() {
 	case $overlay in
 	/dev/vde | again)
 		# What the guest wrote is there after it has gone.
-		e2fsck -fp "$disk" >"$LOGS/boot-$name.fsck" 2>&1
+		e2fsck -fp "$disk" >"$LOGS/boot-$name.fsck" 2>&1 || {
+			# 1: unmounted for sure, but not cleanly
+			[ $? = 1 ] || { echo "not ok $name - e2fsck finds the overlay damaged"; return 1; }
+		}
 		[ "$(debugfs -R 'cat /upper/etc/boot-test' "$disk" 2>/dev/null)" = written ] || {
 			echo "not ok $name - nothing on the disk of the overlay"
 			return 1

@@ -20,6 +20,7 @@ ko=$("$TOP/scripts/build-module.sh" $suite - 2>"$logs/module-secure.log") || exi
 
 # Firmware, boot loaders and mokutil, unpacked from their packages
 efi=$CACHE/efi
+lock efi
 if [ ! -e "$efi/.complete" ]; then
 	rm -rf "$efi"
 	mkdir -p "$efi/files" "$efi/mok"/{bin,lib} "$efi/closure"/usr/{bin,sbin,lib,lib64}
@@ -27,12 +28,12 @@ if [ ! -e "$efi/.complete" ]; then
 	apt_setup $suite
 	for p in ovmf shim-signed shim-helpers-amd64-signed grub-efi-amd64-signed; do
 		deb=$(deb_get $p) || exit 1
-		dpkg-deb -x "$deb" "$efi/files"
+		dpkg-deb -x "$deb" "$efi/files" || exit 1
 	done
-	unpack_closure "$efi/closure" mokutil
+	unpack_closure "$efi/closure" mokutil || exit 1
 	lib=$(echo "$efi"/closure/usr/lib/*-linux-gnu)
 	cp -L "$lib"/ld-linux-x86-64.so.2 "$efi/mok/lib/ld.so"
-	cp "$efi/closure/usr/bin/mokutil" "$efi/mok/bin/"
+	cp "$efi/closure/usr/bin/mokutil" "$efi/mok/bin/" || exit 1
 	"$efi/mok/lib/ld.so" --library-path "$lib" --list "$efi/mok/bin/mokutil" |
 		sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | while read -r f; do cp -nL "$f" "$efi/mok/lib/"; done
 	rm -rf "$efi/closure"

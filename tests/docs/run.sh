@@ -25,6 +25,7 @@ if [ -z "${DOCS_INSIDE:-}" ]; then
 	"$TOP/scripts/fetch-tools.sh" sid >/dev/null || exit 1
 	# mkcomposefs isn't in Debian 13 yet.
 	d=$CACHE/testtools/mkcomposefs
+	lock mkcomposefs
 	if [ ! -e "$d/.complete" ]; then
 		rm -rf "$d"
 		mkdir -p "$d"/usr/{bin,sbin,lib,lib64}

@@ -35,6 +35,12 @@ console 0 "[ 1.0] BUG: KASAN: use-after-free in x" $N | verdict kasan bad
 console 0 "[ 1.0] WARNING: possible circular locking dependency detected" $N | verdict lockdep bad
 console 0 "[ 1.0] INFO: task x:1 blocked for more than 120 seconds." $N | verdict hung-task bad
 console 0 "[ 1.0] UBSAN: array-index-out-of-bounds in x" $N | verdict ubsan bad
+kcsan() { printf '[ 1.0] %s\n' "BUG: KCSAN: data-race in f / g" "read to 0x1 of 4 bytes by task 1 on cpu 0:" " $1" \
+	"==================================================================" | sed "$2"; }
+console 0 "$(kcsan 'f+0x1/0x2 [erofs]' '')" $N | verdict race bad
+console 0 "$(kcsan 'f+0x1/0x2 [erofs]' 's/^\[ 1.0\]/[    1.000000][   T12]/')" $N | verdict race-of-task bad
+console 0 "$(kcsan 'f+0x1/0x2 [erofs]' '/====/d')" $N | verdict race-at-the-end bad
+console 0 "$(kcsan 'f+0x1/0x2' '')" $N | verdict race-of-others good
 console 0 "[ 1.0] WARNING: provoked" $N | verdict allowed good 'WARNING: provoked'
 console 0 "[ 1.0] WARNING: another" $N | verdict not-allowed bad 'WARNING: provoked'
 console 0 "quiet" $N | sed "s/^VM-RC/VM-KMEMLEAK $N 2\nVM-RC/" | verdict kmemleak bad

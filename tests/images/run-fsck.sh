@@ -92,8 +92,8 @@ if [ -s "$work/todo-big" ]; then
 	say "fsck.erofs unpacks $(wc -l <"$work/todo-big") large images ..."
 	T=$CACHE/fsck-$$
 	mkdir -p "$T"
+	trap 'rm -rf "$work" "$T"' EXIT
 	nice xargs -d '\n' -n1 "$(realpath "$0")" --one <"$work/todo-big"
-	rm -rf "$T"
 fi
 
 rc=0

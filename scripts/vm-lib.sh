@@ -62,7 +62,10 @@ judge() {
 	fi
 	n=$(sed -n "s/.*VM-KMEMLEAK $nonce \([0-9]*\).*/\1/p" "$log")
 	if [ -n "$n" ]; then
-		echo "kmemleak: $n objects"
+		# with the first one's heading, owner and callers
+		echo "kmemleak: $n objects: $(sed -n "/VM-KMEMLEAK $nonce/,/VM-DMESG-BEGIN/p" "$log" | tr -d '\r' |
+			awk '/^unreferenced/ && n++ { exit } n && !/hex dump|^    ([0-9a-f][0-9a-f] ){8}|VM-/ {
+				$1 = $1; printf "%s; ", $0 }' | cut -c1-500)"
 		return 1
 	fi
 	if ! grep -q "VM-DMESG-END $nonce" "$log" || ! grep -q "VM-SUCCESS $nonce" "$log"; then

@@ -17,7 +17,6 @@
  *	slow	a slow device, readers, mounts and listings killed at random moments,
  *		unmounts with requests under way
  *	gone	the device is taken away for good under four readers
- *	lost	looks for lost memory (no IMAGE)
  *	bounds	the bounds of Documentation/security.md
  *	race	mount, unmount and rmmod race with readers (-k), with dropped caches
  *	pull	the disk given as IMAGE... is removed (scsi_debug, null_blk)
@@ -991,57 +990,6 @@ static void nth_mount(const char *src, const char *more, const int *errs)
 		complain("only %u allocations to fail at mount", n);
 }
 
-/*
- * The kernel itself loses the name of a slab cache if the cache can't get its directory in sysfs.
- * Nothing else may be lost; what was is forgotten, so that the end of the run sees the rest only.
- */
-static void names_only(void)
-{
-	const char *kmemleak = "/sys/kernel/debug/kmemleak";
-	unsigned int names = 0, size;
-	char line[512];
-	FILE *f;
-
-	/* objects count as lost when they are some seconds old; pointers linger on stacks */
-	sleep(6);
-	for (int i = 0; i < 3; i++) {
-		must_put(kmemleak, "scan");
-		usleep(500000);
-	}
-	f = fopen(kmemleak, "r");
-	if (!f)
-		die(kmemleak);
-	while (fgets(line, sizeof(line), f)) {
-		const char *p = strstr(line, "unreferenced object");
-
-		if (!p)
-			continue;
-		p = strstr(line, "(size ");
-		size = p ? atoi(p + 6) : 0;
-		/* comm, heading, bytes with their text */
-		for (int i = 0; i < 3; i++)
-			if (!fgets(line, sizeof(line), f))
-				break;
-		if (size <= 16 && (strstr(line, " erofs_") || strstr(line, " bio-")))
-			names++;
-		else
-			complain("lost by insmod: %u bytes,%s", size, line);
-	}
-	fclose(f);
-	if (names > 40)
-		complain("%u names lost", names);
-	must_put(kmemleak, "clear");
-}
-
-static void test_lost(char **images, int n)
-{
-	(void)images;
-	(void)n;
-	image_name = "all";
-	names_only();
-	result("but for names of slab caches");
-}
-
 static void nth_load(void)
 {
 	int fd = open(module_file, O_RDONLY | O_CLOEXEC), err;
@@ -1980,7 +1928,7 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{ "nth", test_nth }, { "chance", test_chance }, { "block", test_block }, { "flakey", test_flakey },
 		{ "slow", test_slow }, { "gone", test_gone }, { "race", test_race }, { "pull", test_pull },
-		{ "bounds", test_bounds }, { "lost", test_lost },
+		{ "bounds", test_bounds },
 	};
 	size_t i;
 	int c;
@@ -1993,7 +1941,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (optind >= argc || (optind + 2 > argc && strcmp(argv[optind], "lost")))
+	if (optind + 2 > argc)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_name = argv[optind];
@@ -2011,7 +1959,7 @@ int main(int argc, char **argv)
 
 		if (strcmp(tests[i].name, argv[optind]))
 			continue;
-		if (tests[i].fn != test_bounds && tests[i].fn != test_lost) {
+		if (tests[i].fn != test_bounds) {
 			take_image(argv[optind + 1]);
 			must_mount(IMG, NULL);
 			learn("");

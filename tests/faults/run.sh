@@ -116,7 +116,7 @@ ref=$(images plain)
 opt=${long:+-l}
 modules='' avail='' smp=2 mem=512 limit=900
 # What the kernel itself does wrong when it has no memory for a module's tracepoints;
-# what insmod loses is looked at by the test, and the end of the run scans again.
+# guest/leaks judges what kmemleak has found.
 allow='WARNING: .* kernel/trace/trace_events.c|kmemleak: [0-9]+ new suspected'
 case $target in
 smp-*)

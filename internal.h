@@ -126,7 +126,7 @@ struct erofs_sb_info {
 	struct erofs_xattr_prefix *prefixes;
 	struct erofs_stats __percpu *stats;
 	struct workqueue_struct *wq;	/* decodes for this mount */
-	atomic_t in_flight;		/* asynchronous requests */
+	atomic_t in_flight;		/* asynchronous requests and bios without one */
 	struct erofs_stash *stash[EROFS_STASH_SLOTS];	/* owned by zdata.c */
 	struct list_head mounts;	/* ... for the shrinker */
 	bool long_extents;		/* request.c: extents of many pages are likely */

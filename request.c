@@ -36,7 +36,7 @@ struct erofs_iob {
  * A window that begins so far inside an extent is widened to the extent's
  * start: all that must be decoded anyway, so the next reads may as well have it.
  */
-#define EROFS_RA_FRONT_MIN	(512 * 1024)
+#define EROFS_RA_FRONT_MIN	(192 * 1024)
 
 /* clusters so large are worth a look at the extent even for a read of one page */
 #define EROFS_LONG_EXTENTS_MIN	(16 * 1024)
@@ -138,8 +138,8 @@ static void erofs_io_submit(struct erofs_io *io)
 	if (!bio)
 		return;
 	io->bio = NULL;
-	trace_erofs_submit(io->rq, io->dev, bio->bi_iter.bi_sector << SECTOR_SHIFT,
-			   bio->bi_iter.bi_size);
+	trace_erofs_submit(io->rq->inode, io->dev, bio->bi_iter.bi_sector << SECTOR_SHIFT,
+			   bio->bi_iter.bi_size, io->rq->ra);
 	if (io->dev->bdev)
 		submit_bio(bio);
 	else
@@ -583,6 +583,12 @@ static void erofs_rq_run(struct erofs_rq *rq)
 	}
 }
 
+static void erofs_in_flight_put(struct erofs_sb_info *sbi)
+{
+	if (atomic_dec_and_test(&sbi->in_flight))
+		wake_up_var(&sbi->in_flight);
+}
+
 /* the end of an asynchronous request; nothing of the mount is touched afterwards */
 static void erofs_rq_release(struct erofs_rq *rq)
 {
@@ -591,8 +597,7 @@ static void erofs_rq_release(struct erofs_rq *rq)
 	if (rq->held)
 		iput(rq->inode);
 	erofs_rq_free(rq);
-	if (atomic_dec_and_test(&sbi->in_flight))
-		wake_up_var(&sbi->in_flight);
+	erofs_in_flight_put(sbi);
 }
 
 static void erofs_rq_work(struct work_struct *work)
@@ -780,6 +785,77 @@ static void z_erofs_ra_expand(struct readahead_control *rac, struct inode *inode
 		readahead_expand(rac, nstart, nend - nstart);
 }
 
+static void erofs_run_end_io(struct bio *bio)
+{
+	struct erofs_sb_info *sbi = bio->bi_private;
+	struct folio_iter fi;
+
+	bio_for_each_folio_all(fi, bio) {
+		flush_dcache_folio(fi.folio);
+		/* what failed is read again, and goes through a request then */
+		folio_end_read(fi.folio, !bio->bi_status);
+	}
+	bio_put(bio);
+	erofs_in_flight_put(sbi);
+}
+
+static void erofs_run_submit(const struct inode *inode, const struct erofs_device *dev,
+			     struct bio *bio)
+{
+	trace_erofs_submit(inode, dev, bio->bi_iter.bi_sector << SECTOR_SHIFT,
+			   bio->bi_iter.bi_size, true);
+	submit_bio(bio);
+}
+
+/*
+ * A window of an uncompressed file that lies on a device in one run needs no
+ * request: the end of its I/O unlocks the folios.  Returns false if this is
+ * none; nothing has been done then.
+ */
+static bool erofs_readahead_run(struct readahead_control *rac, struct inode *inode)
+{
+	struct erofs_sb_info *sbi = EROFS_SB(inode->i_sb);
+	u64 from = readahead_pos(rac), len = readahead_length(rac), pos;
+	struct erofs_device *dev;
+	struct erofs_metabuf b;
+	struct bio *bio = NULL;
+	struct folio *folio;
+	struct erofs_map map;
+	int err;
+
+	if (from + len > i_size_read(inode) || unlikely(inode != rac->mapping->host))
+		return false;
+	err = erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid) ?:
+	      erofs_map_flat(&sbi->s, &EROFS_I(inode)->d, &b.m, from, &map);
+	erofs_metabuf_put(&b);
+	if (err || map.flags != EROFS_MAP_MAPPED || map.la + map.llen < from + len ||
+	    erofs_dev_resolve(sbi, map.device_id, map.pa + (from - map.la), len, &dev, &pos) ||
+	    !dev->bdev || (pos & (erofs_dev_align(dev) - 1)))
+		return false;
+	trace_erofs_map_extent(inode, from, &map, 0);
+	erofs_stat_add(sbi, EROFS_STAT_BYTES_READ, len);
+	while ((folio = readahead_folio(rac))) {
+		size_t n = folio_size(folio);
+
+		if (!bio || bio_add_page(bio, folio_page(folio, 0), n, 0) != n) {
+			if (bio)
+				erofs_run_submit(inode, dev, bio);
+			/* may sleep, hence does not fail */
+			bio = bio_alloc(dev->bdev, bio_max_segs(len >> PAGE_SHIFT),
+					REQ_OP_READ | REQ_RAHEAD, GFP_NOFS);
+			bio->bi_iter.bi_sector = pos >> SECTOR_SHIFT;
+			bio->bi_private = sbi;
+			bio->bi_end_io = erofs_run_end_io;
+			atomic_inc(&sbi->in_flight);
+			__bio_add_page(bio, folio_page(folio, 0), n, 0);
+		}
+		pos += n;
+		len -= n;
+	}
+	erofs_run_submit(inode, dev, bio);
+	return true;
+}
+
 /* @inode: what is read; its own mapping is @rac's, or they share pages */
 static void erofs_inode_readahead(struct readahead_control *rac, struct inode *inode)
 {
@@ -807,7 +883,7 @@ static void erofs_inode_readahead(struct readahead_control *rac, struct inode *i
 	}
 	max = readahead_count(rac);
 	WRITE_ONCE(ei->ra_next, readahead_index(rac) + max);
-	if (!max)
+	if (!max || (!erofs_layout_compressed(ei->d.layout) && erofs_readahead_run(rac, inode)))
 		return;
 	rq = erofs_rq_alloc(inode, max, GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN);
 	if (!rq)

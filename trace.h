@@ -103,8 +103,9 @@ TRACE_EVENT(erofs_map_extent,
 
 /* one bio; @pos: bytes, on the device or in the backing file; @device: 0 is the primary one */
 TRACE_EVENT(erofs_submit,
-	TP_PROTO(const struct erofs_rq *rq, const struct erofs_device *d, u64 pos, u32 len),
-	TP_ARGS(rq, d, pos, len),
+	TP_PROTO(const struct inode *inode, const struct erofs_device *d, u64 pos, u32 len,
+		 bool readahead),
+	TP_ARGS(inode, d, pos, len, readahead),
 	TP_STRUCT__entry(
 		__field(dev_t, dev)
 		__field(u64, nid)
@@ -115,12 +116,13 @@ TRACE_EVENT(erofs_submit,
 		__field(bool, file)
 	),
 	TP_fast_assign(
-		__entry->dev = rq->inode->i_sb->s_dev;
-		__entry->nid = EROFS_I(rq->inode)->d.nid;
-		__entry->device = d == &rq->sbi->dev ? 0 : d - rq->sbi->extra + 1;
+		__entry->dev = inode->i_sb->s_dev;
+		__entry->nid = EROFS_I(inode)->d.nid;
+		__entry->device = d == &EROFS_SB(inode->i_sb)->dev ? 0 :
+				  d - EROFS_SB(inode->i_sb)->extra + 1;
 		__entry->pos = pos;
 		__entry->len = len;
-		__entry->readahead = rq->ra;
+		__entry->readahead = readahead;
 		__entry->file = !d->bdev;
 	),
 	TP_printk("dev %d:%d nid %llu device %u pos %llu len %u%s%s", MAJOR(__entry->dev),

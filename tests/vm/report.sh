@@ -32,7 +32,7 @@ vm_run() {
 		sleep 1
 		echo scan >$kmemleak
 		# the payload may know what the kernel itself loses
-		leaks=cat
+		leaks="cat"
 		[ ! -e "$T/leaks" ] || leaks=$T/leaks
 		$leaks <$kmemleak >/tmp/leaks || echo "unreferenced object: $leaks failed" >>/tmp/leaks
 		n=$(grep -c '^unreferenced object' /tmp/leaks)

@@ -153,7 +153,10 @@ struct erofs_inode {
 	struct erofs_share *share;	/* set once by erofs_share_open(); ERR_PTR: none */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
 	pgoff_t rest_next;		/* page from which on a request will stash; a hint too */
-	u64 dir_hint;			/* directories: block of the name last found; also a hint */
+	union {
+		u64 dir_hint;		/* directories: block of the name last found; also a hint */
+		bool no_runs;		/* files: I/O failed, take the path that copes (request.c) */
+	};
 	struct inode vfs;
 };
 

@@ -792,7 +792,13 @@ static void erofs_run_end_io(struct bio *bio)
 
 	bio_for_each_folio_all(fi, bio) {
 		flush_dcache_folio(fi.folio);
-		/* what failed is read again, and goes through a request then */
+		/*
+		 * A request reads this again, and drops the folio if it is large.
+		 * Another run must not put a large one there again: whoever wants
+		 * a page would try for ever.
+		 */
+		if (unlikely(bio->bi_status))
+			WRITE_ONCE(EROFS_I(fi.folio->mapping->host)->no_runs, true);
 		folio_end_read(fi.folio, !bio->bi_status);
 	}
 	bio_put(bio);
@@ -823,7 +829,8 @@ static bool erofs_readahead_run(struct readahead_control *rac, struct inode *ino
 	struct erofs_map map;
 	int err;
 
-	if (from + len > i_size_read(inode) || unlikely(inode != rac->mapping->host))
+	if (from + len > i_size_read(inode) ||
+	    unlikely(inode != rac->mapping->host || READ_ONCE(EROFS_I(inode)->no_runs)))
 		return false;
 	err = erofs_metabuf_nid(&b, inode->i_sb, EROFS_I(inode)->d.nid) ?:
 	      erofs_map_flat(&sbi->s, &EROFS_I(inode)->d, &b.m, from, &map);

@@ -798,7 +798,7 @@ static void erofs_run_end_io(struct bio *bio)
 		 * a page would try for ever.
 		 */
 		if (unlikely(bio->bi_status))
-			WRITE_ONCE(EROFS_I(fi.folio->mapping->host)->no_runs, true);
+			WRITE_ONCE(EROFS_I(fi.folio->mapping->host)->no_runs, 1);
 		folio_end_read(fi.folio, !bio->bi_status);
 	}
 	bio_put(bio);

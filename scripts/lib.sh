@@ -26,6 +26,33 @@ need() {
 	done
 }
 
+# source_copy DIR: what git knows of this checkout or would add, as it is in the work
+# tree, in DIR (absolute, made if needed)
+source_copy() {
+	need git tar
+	# .git is a file in a linked work tree.
+	[ -e "$TOP/.git" ] || die "copying the source needs a git checkout, which $TOP is not"
+	mkdir -p "$1" || return 1
+	(
+		set -o pipefail
+		cd "$TOP" || exit 1
+		# a clone of somebody else's, as with sudo
+		git -c safe.directory='*' ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do
+			# What is deleted is still in the index.
+			if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\0' "$f"; fi
+		done | tar -c --null -T - | tar -x -C "$1"
+	) || die "the source cannot be copied to $1"
+}
+
+# source_clone DIR: the same with the history; HEAD is the last commit
+source_clone() {
+	need git
+	[ -e "$TOP/.git" ] || die "cloning the source needs a git checkout, which $TOP is not"
+	git -c safe.directory='*' clone -q --no-checkout "$TOP" "$1" || die "$TOP cannot be cloned"
+	source_copy "$1"
+	git -C "$1" reset -q || die "no index in $1"
+}
+
 # lock NAME: one writer at a time in the cache; held until the script exits.
 # Each name gets its own file descriptor, so that nested locks work.
 lock() {

@@ -59,10 +59,8 @@ debs=$WORK/debs
 
 build_packages() {
 	rm -rf "$debs"
-	mkdir -p "$debs" "$ROOT/build/erofs-lts"
-	(cd "$TOP" && git ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do
-		[ ! -e "$f" ] || printf '%s\0' "$f"
-	done | tar -c --null -T -) | tar -x -C "$ROOT/build/erofs-lts"
+	mkdir -p "$debs"
+	source_copy "$ROOT/build/erofs-lts"
 	in_tree sh -c 'cd /build/erofs-lts && dpkg-buildpackage -us -uc -b' >>"$log" 2>&1 ||
 		{ not_ok build "dpkg-buildpackage failed, see ${log#"$TOP/"}"; return 1; }
 	ok build

@@ -120,4 +120,4 @@ make clean
 E
 refuse clean test -e build
 mv ../keep build
-exit $FAILED
+finish

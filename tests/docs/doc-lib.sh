@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# doc-lib.sh - for chroot.sh and guest.sh: run commands as the documents have them.
-
-# shellcheck disable=SC2034  # for the scripts that source this
-FAILED=0
+# doc-lib.sh - for chroot.sh, guest.sh and signed.sh, from the top of the source: run
+# commands as the documents have them.
+. tests/vm/guest-lib.sh
 OUT=/tmp/doc.out	# what the last command printed
-ok() { printf 'ok %s\n' "$1"; }
-# shellcheck disable=SC2034
-not_ok() { FAILED=1; printf 'not ok %s - %s\n' "$1" "$2"; }
-check() {
-	_n=$1
-	shift
-	if "$@" >/tmp/check.out 2>&1; then ok "$_n"; else not_ok "$_n" "$* failed: $(tail -n 1 /tmp/check.out)"; fi
-}
-refuse() {
-	_n=$1
-	shift
-	if "$@" >/tmp/check.out 2>&1; then not_ok "$_n" "$* succeeded"; else ok "$_n"; fi
-}
 
 # doc FILE [SED] <<'E' ... E: run the lines, one at a time, in this shell.  They are
 # what FILE says, letter by letter (commands.py compares); SED puts a real name where

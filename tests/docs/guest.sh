@@ -229,4 +229,4 @@ E
 rm "$updates/erofs.ko"
 depmod
 check modules-load grep -qx erofs /etc/modules-load.d/erofs.conf
-exit $FAILED
+finish

@@ -56,11 +56,7 @@ chroot_part() {
 		{ echo "not ok headers - they do not install, see ${log#"$TOP/"}"; return 1; }
 	gcc -O2 -shared -fPIC "-DRELEASE=\"$rel\"" -o "$ROOT/usr/lib/uname.so" "$TOP/tests/tools/uname.c" || return 1
 	echo /usr/lib/uname.so >"$ROOT/etc/ld.so.preload"
-	# A clone, and what isn't committed yet
-	git -c safe.directory='*' clone -q "$TOP" "$src" || return 1
-	(cd "$TOP" && git -c safe.directory='*' ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do
-		[ ! -e "$f" ] || printf '%s\0' "$f"
-	done | tar -c --null -T -) | tar -x -C "$src"
+	source_clone "$src"
 	layers "$ROOT/src/layers" >>"$log" 2>&1 || { echo "not ok layers - mkfs.erofs failed, see ${log#"$TOP/"}"; return 1; }
 	in_tree env "FULL=${DOCS_FULL:-}" HOME=/ DEBIAN_FRONTEND=noninteractive sh /src/erofs-lts/tests/docs/chroot.sh >>"$log" 2>&1
 	f=$?
@@ -104,12 +100,10 @@ guest() {
 	local script=$1 name=$2 status=0
 	shift 2
 	log=$LOGS/docs-$name.log
-	mkdir -p "$WORK/docs-$name"
-	sed "s/\${SCRIPT:-guest.sh}/$script/" "$TOP/tests/docs/guest/run" >"$WORK/docs-$name/run"
-	chmod +x "$WORK/docs-$name/run"
+	echo "$script" >"$WORK/docs-script"
 	begin=$SECONDS
-	nice -n 5 "$TOP/scripts/run-qemu.sh" --suite $suite --payload "$WORK/docs-$name" \
-		--file "$TOP/tests/vm/guest-lib.sh" --avail ext4 --drive-rw "$disk" --mem 1024 --timeout 1800 \
+	nice -n 5 "$TOP/scripts/run-qemu.sh" --suite $suite --payload "$TOP/tests/docs/guest" \
+		--file "$TOP/tests/vm/guest-lib.sh" --file "$WORK/docs-script=script" --avail ext4 --drive-rw "$disk" --mem 1024 --timeout 1800 \
 		--log "$log" "$@" >"$log.out" 2>&1 || status=1
 	sed -n "/^ok on /d; s/^\(not \)\?ok /&$name\//p" "$log.out"
 	[ $status = 0 ] || { echo "not ok $name - $(tail -n 1 "$log.out")"; return 1; }

@@ -113,12 +113,14 @@ echo '#define UTS_RELEASE "6.12.999+deb12-amd64"' >"$t/k/include/generated/utsre
 says build-broken-by-release 'This driver does not build for Linux 6.12.999+deb12-amd64: see the messages above.' \
 	make module "KDIR=$t/k" "OUT=$t/ko"
 
+# ---- copies of the source ------------------------------------------------------
+for f in source_copy source_clone; do
+	says $f-of-no-checkout "needs a git checkout, which $t/k is not" eval "(TOP=$t/k; $f $t/copy)"
+done
+
 # ---- the pre-commit hook ------------------------------------------------------
 # In a clone that has what isn't committed yet, too
-git -c safe.directory='*' clone -q . "$t/clone"
-git ls-files -z -co --exclude-standard | while IFS= read -r -d '' f; do
-	[ ! -e "$f" ] || printf '%s\0' "$f"
-done | tar -c --null -T - | tar -x -C "$t/clone"
+source_clone "$t/clone"
 g() { git -C "$t/clone" -c user.name=test -c user.email=test@example.org -c commit.gpgsign=false "$@"; }
 g add -A
 g commit -q --no-verify --allow-empty -m "what is here"

@@ -8,8 +8,9 @@ PASSED=0
 FAILED=0
 
 # ok NAME / not_ok NAME REASON: one result
-ok() { PASSED=$((PASSED + 1)); echo "ok $1"; }
-not_ok() { FAILED=$((FAILED + 1)); echo "not ok $1 - $2"; }
+# printf, because echo would take backslashes in names for its own.
+ok() { PASSED=$((PASSED + 1)); printf 'ok %s\n' "$1"; }
+not_ok() { FAILED=$((FAILED + 1)); printf 'not ok %s - %s\n' "$1" "$2"; }
 
 # check NAME COMMAND...: a result from the command's status
 check() {
@@ -37,6 +38,32 @@ disk() {
 	shift $((_i - 1))
 	echo "$1"
 }
+
+# disk_root N: the root directory on the N-th disk at $R, with /proc, /sys, /dev and a
+# /tmp of its own
+disk_root() {
+	need_module ext4
+	R=/mnt/r
+	mkdir -p $R
+	mount -t ext4 "$(disk "$1")" $R || return 1
+	mount -t proc proc $R/proc
+	mount -t sysfs sys $R/sys
+	mount --bind /dev $R/dev
+	# udev would make it
+	ln -s /proc/self/fd /dev/fd
+	mount -t tmpfs tmp $R/tmp
+}
+
+# inside COMMAND...: in there
+inside() {
+	# env by its path: busybox would take its own applets for all names.
+	chroot "$R" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/ \
+		DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# now: seconds since the start; note TEXT: progress
+now() { cut -d. -f1 /proc/uptime; }
+note() { echo "($(now) s) $*"; }
 
 load() { insmod "$T/erofs.ko" "$@"; }
 

@@ -24,8 +24,8 @@ fi
 # A process takes ten milliseconds and more in an emulated machine: there are none
 # where the shell will do.
 
-# now: sets $now to hundredths of a second
-now() {
+# clock: sets $now to hundredths of a second
+clock() {
 	read -r now _ </proc/uptime
 	now=${now%.*}${now#*.}
 }
@@ -86,16 +86,16 @@ complaint() {
 }
 
 words=$IFS
-now
+clock
 begin=$now
 while read -r name img exp blobs off tier _ how; do
-	now
+	clock
 	t=$now
 	# shellcheck disable=SC2153  # from conf
 	if [ "$how" = all ]; then ways=$WAYS; else ways=$WAYS2; fi
 	[ "$STOCK" != 1 ] || echo "$name $tier" >"$OUT/current"
 	one
-	now
+	clock
 	if complaint; then
 		why=$(cat /tmp/complaint)
 		echo "$name oops $((now - t)) $tier $why" >>"$OUT/results"

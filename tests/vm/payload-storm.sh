@@ -130,7 +130,6 @@ if [ -e $kcsan ]; then
 	echo 4000 >/sys/module/kcsan/parameters/udelay_task
 fi
 
-now() { cut -d. -f1 /proc/uptime; }
 begin=$(now) round=0 tries=0 blocks=0
 # On a busy machine a run may take longer to have tested anything.
 enough() {

@@ -65,7 +65,6 @@ counts silence '0 passed, 1 failed' <<<'true'
 counts crash '1 passed, 1 failed' <<<'echo "ok a"; exit 9'
 counts hang '1 passed, 1 failed' <<<'# limit: 1
 echo "ok a"; exec sleep 30'
-
 # ---- probes -----------------------------------------------------------------
 mkdir -p "$t/k/include/linux" "$t/k/include/generated"
 : >"$t/k/include/linux/fs.h"
@@ -125,29 +124,36 @@ g() { git -C "$t/clone" -c user.name=test -c user.email=test@example.org -c comm
 g add -A
 g commit -q --no-verify --allow-empty -m "what is here"
 g config core.hooksPath .githooks
-commit() { # NAME good|bad
+# commit NAME [CHECK MESSAGE]: taken, or refused with MESSAGE by that check of
+# scripts/lint.sh alone ("git": by git diff --check)
+commit() {
+	local want=${2:-taken} got=taken rc=1
 	g add -A
-	if g commit -q -m "$1" >"$t/why" 2>&1; then got=good; else got=bad; fi
-	[ $got = "$2" ] || cat "$t/why"
-	[ $got = "$2" ]
-	result "hook-$1" $?
+	g commit -q -m "$1" >"$t/why" 2>&1 || got=$(sed -n 's#^not ok lint/\([a-z-]*\) .*#\1#p' "$t/why" | paste -sd,)
+	if [ "${got:=git}" != "$want" ] || { [ "$want" != taken ] && ! grep -qF -e "$3" "$t/why"; }; then
+		echo "hook: '$1' was to be $want, is $got:"
+		cat "$t/why"
+	else
+		rc=0
+	fi
+	result "hook-$1" $rc
 	g reset -q --hard
 }
 cd "$t/clone" || exit 1
 echo "Another line." >>README.md
-commit good-text good
+commit good-text
 printf 'This is te%s word.\n' h >>README.md
-commit misspelt bad
+commit misspelt codespell 'te''h ==> the'
 printf 'Spaces at the end. \n' >>README.md
-commit spaces bad
+commit spaces git 'trailing whitespace.'
 # shellcheck disable=SC2016  # as it is
 printf '```sh\nmount -o a-command-of-no-test\n```\n' >>README.md
-commit command-without-test bad
+commit command-without-test documents 'no test runs: mount -o a-command-of-no-test'
 printf '\n/* A comment. */\n' >>map.c
-commit good-c good
+commit good-c
 printf 'static inline int f(int a)\n{\n\tif(a) {\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n' >>map.c
-commit style bad
+commit style checkpatch 'ERROR:SPACING: space required before the open parenthesis'
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n# x\nfor f in $(ls); do rm $f; done\n' >scripts/x.sh
-commit script bad
+commit script shellcheck 'SC2045'
 exit $failed

@@ -13,7 +13,8 @@ What runs them:
 - blocks "doc FILE <<'E'" in tests/docs/chroot.sh and tests/docs/guest.sh,
   which execute the lines as they are written there;
 - lines "FILE | COMMAND | REASON" in tests/docs/elsewhere.tab, where REASON is
-  "test: PATH ..." (PATH exists) or "not: why nothing runs it", and FILE may be "*".
+  'test: PATH "TEXT" ...' (TEXT is in a line of PATH that is no comment) or
+  "not: why nothing runs it", and FILE may be "*".
 A command that several documents have needs one of these.
 
 A command without an entry is an error, and so is an entry that is in no
@@ -117,6 +118,15 @@ def from_script(name):
     return out
 
 
+def has_text(name, text):
+    """Is it in that file, comments aside?"""
+    try:
+        with open(f"{TOP}/{name}", encoding="utf-8") as f:
+            return any(text in line for line in f if not line.lstrip().startswith("#"))
+    except OSError:
+        return False
+
+
 def main():
     complaints = []
     wanted = []
@@ -142,12 +152,12 @@ def main():
                 complaints.append(f"{at}: not FILE | COMMAND | REASON")
                 continue
             name, command, reason = parts[0], " | ".join(parts[1:-1]), parts[-1]
-            word = reason.split()
-            if word[0] == "test:" and len(word) > 1:
-                if not os.path.exists(f"{TOP}/{word[1].rstrip(',;')}"):
-                    complaints.append(f"{at}: {word[1]} doesn't exist")
-            elif word[0] != "not:" or len(word) < 3:
-                complaints.append(f"{at}: neither 'test: PATH' nor 'not: why'")
+            test = re.fullmatch(r'test: (\S+) "([^"]+)"( .*)?', reason)
+            if test:
+                if not has_text(test[1], test[2]):
+                    complaints.append(f"{at}: {test[1]} has no line with '{test[2]}'")
+            elif not re.match(r"not: \S+ \S", reason):
+                complaints.append(f"{at}: neither 'test: PATH \"TEXT\"' nor 'not: why'")
             if command in {c for _, c in have}:
                 complaints.append(f"{at}: there is an entry for this already")
             have[name, command] = at

@@ -65,6 +65,24 @@ counts silence '0 passed, 1 failed' <<<'true'
 counts crash '1 passed, 1 failed' <<<'echo "ok a"; exit 9'
 counts hang '1 passed, 1 failed' <<<'# limit: 1
 echo "ok a"; exec sleep 30'
+# Which groups a pattern means; what follows the slash is for the group.
+rm -rf "$t/groups"
+mkdir "$t/groups"
+for f in 10-one 11-one-more 12-two; do
+	# shellcheck disable=SC2016  # for the group
+	echo 'echo "ok $(basename "$0" .sh) $TEST_FILTER"' >"$t/groups/$f.sh"
+done
+pattern() { # PATTERN RESULT...
+	GROUPS_DIR=$t/groups LOGS_DIR=$t/logs bash tests/run.sh "$1" >"$t/out" 2>&1
+	[ "$(sed -n 's/^\[.*: ok //p' "$t/out" | paste -sd,)" = "$2" ]
+	result "driver-pattern-$1" $?
+}
+pattern 'one*' '10-one ,11-one-more '
+pattern one '10-one ,11-one-more '
+pattern one/this '10-one this,11-one-more this'
+pattern two '12-two '
+pattern three ''
+
 # ---- probes -----------------------------------------------------------------
 mkdir -p "$t/k/include/linux" "$t/k/include/generated"
 : >"$t/k/include/linux/fs.h"
@@ -149,6 +167,8 @@ commit spaces git 'trailing whitespace.'
 # shellcheck disable=SC2016  # as it is
 printf '```sh\nmount -o a-command-of-no-test\n```\n' >>README.md
 commit command-without-test documents 'no test runs: mount -o a-command-of-no-test'
+sed -i '/test: test.sh "/s/ "make / "made /' tests/docs/elsewhere.tab
+commit command-of-stale-test documents "test.sh has no line with 'made --no-print-directory test'"
 printf '\n/* A comment. */\n' >>map.c
 commit good-c
 printf 'static inline int f(int a)\n{\n\tif(a) {\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n' >>map.c

@@ -33,6 +33,10 @@ import struct
 import sys
 import zlib
 
+sys.dont_write_bytecode = True      # no __pycache__ among the sources
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from crc32c import crc32c
+
 BS = 4096               # 512 for device-flat
 PLAIN, HEAD1, NONHEAD, HEAD2 = range(4)
 HOLE = 1 << 14
@@ -86,15 +90,6 @@ def lz4(data):
 def deflate(data):
     c = zlib.compressobj(9, zlib.DEFLATED, -15)
     return c.compress(data) + c.flush()
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1))
-    return crc
 
 
 class Node:

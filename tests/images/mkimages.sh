@@ -236,7 +236,7 @@ for v in 1.5 1.8 1.9; do
 	mkfs_of[$v]=$d/mkfs.erofs
 	ver_of[$v]=$(cat "$d/.complete")
 done
-mkfs_of[hand]=$here/mkhand.py ver_of[hand]=$(sha256sum <"$here/mkhand.py")
+mkfs_of[hand]=$here/mkhand.py ver_of[hand]=$(cat "$here/mkhand.py" "$here/../tools/crc32c.py" | sha256sum)
 
 wanted() {
 	[ "$2" -le "$tier" ] || return 1

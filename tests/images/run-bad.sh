@@ -34,7 +34,7 @@ while IFS='|' read -r name base mount affected outcomes edits; do
 	# shellcheck disable=SC2254  # a pattern on purpose
 	case $name in $pat) ;; *) continue ;; esac
 	read -r _ img exp blobs _ < <(grep "^$base " "$work/manifest") || give_up "no original $base"
-	key=$img-$(echo "$edits" | cat - "$TOP/tests/tools/poke.py" | sha256sum | cut -c1-12)
+	key=$img-$(echo "$edits" | cat - "$TOP"/tests/tools/{poke,crc32c}.py | sha256sum | cut -c1-12)
 	if [ "$(cat "$bad/$name.key" 2>/dev/null)" != "$key" ]; then
 		rm -f "$bad/$name.img"
 		# shellcheck disable=SC2086  # a list of edits

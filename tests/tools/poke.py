@@ -34,15 +34,10 @@ import re
 import struct
 import sys
 
+sys.dont_write_bytecode = True      # no __pycache__ among the sources
+from crc32c import crc32c
+
 TYPES = {"u8": (1, "<B"), "u16": (2, "<H"), "u32": (4, "<I"), "u64": (8, "<Q")}
-
-
-def crc32c(data, crc=0xFFFFFFFF):
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1))
-    return crc
 
 
 class Image:

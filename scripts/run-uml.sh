@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$payload" ] || usage
 [ -x "$payload/run" ] || die "$payload/run is missing or not executable"
-need timeout
+need timeout gcc
 build=$("$TOP/scripts/build-uml.sh" "$version" "$flavour")
 [ -n "$log" ] || log=$TOP/build/logs/uml-$(basename "$payload")-$version-$flavour.log
 mkdir -p "$(dirname "$log")"
@@ -70,6 +70,15 @@ done
 [ -n "$out" ] || out=$tmp/out
 mkdir -p "$out"
 out=$(realpath "$out")
+
+# What the kernel lacks on processors with large registers.
+xstate=$CACHE/testtools/uml-xstate-$(sha256sum <"$TOP/tests/vm/uml-xstate.c" | cut -c1-12).so
+if [ ! -e "$xstate" ]; then
+	mkdir -p "$CACHE/testtools"
+	gcc -O2 -Wall -Wextra -shared -fPIC -o "$xstate.$$" "$TOP/tests/vm/uml-xstate.c" ||
+		die "uml-xstate.c does not compile"
+	mv "$xstate.$$" "$xstate"
+fi
 
 nonce=$(new_nonce)
 args=("mem=${mem}M" root=/dev/root rootfstype=hostfs rw "init=$TOP/tests/vm/uml-init.sh"
@@ -101,7 +110,7 @@ show() {
 	fi
 }
 set +e
-TMPDIR=$ramdir timeout -k 5 "$timeout" "$build/linux" "${args[@]}" </dev/null 2>&1 |
+TMPDIR=$ramdir LD_PRELOAD=$xstate timeout -k 5 "$timeout" "$build/linux" "${args[@]}" </dev/null 2>&1 |
 	tr -d '\r' | tee "$log" | show
 urc=${PIPESTATUS[0]}
 set -e

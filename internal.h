@@ -153,7 +153,7 @@ struct erofs_inode {
 	struct erofs_share *share;	/* set once by erofs_share_open(); ERR_PTR: none */
 	pgoff_t ra_next;		/* page behind the last readahead; a hint, racy */
 	union {				/* owned by request.c */
-		pgoff_t rest_next;	/* encoded: page from which on a request will stash; a hint */
+		pgoff_t rest_next;	/* encoded: page from which a request will stash; a hint */
 		pgoff_t no_runs;	/* not encoded: I/O failed, take the path that copes */
 	};
 	u64 dir_hint;			/* directories: block of the name last found; also a hint */

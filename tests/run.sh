@@ -30,7 +30,7 @@ stop() {
 	exit 130
 }
 trap stop INT TERM
-trap 'rm -rf "$res" "$logs"/group-*.fifo' EXIT
+trap 'rm -rf "$res" "$logs"/group-*.fifo "$logs"/group-*.status' EXIT
 start=$SECONDS
 export CI_TESTS=1 NEED_ALL_COMPILERS=1
 
@@ -48,8 +48,12 @@ run_group() {
 	limit=$(head_of "$file" limit 600)
 	log=$logs/group-$name.log
 	echo "$(clock) $name: started (limit $limit s)"
-	timeout -k 20 "$limit" bash "$file" >"$log.fifo" 2>&1 </dev/null &
-	rc=$!
+	# Not by wait: each line below starts processes, and one of them may get the
+	# number of a group that has ended, whose status the shell forgets then.
+	{
+		timeout -k 20 "$limit" bash "$file"
+		echo $? >"$log.status"
+	} >"$log.fifo" 2>&1 </dev/null &
 	while IFS= read -r line; do
 		printf '%s\n' "$line" >>"$log"
 		case $line in
@@ -62,14 +66,13 @@ run_group() {
 		esac
 		printf '%s %s: %s\n' "$(clock)" "$name" "$line"
 	done <"$log.fifo"
-	wait "$rc"
-	rc=$?
-	rm -f "$log.fifo"
-	if [ $rc = 124 ] || [ $rc = 137 ]; then
+	rc=$(cat "$log.status" 2>/dev/null) || rc=unknown
+	rm -f "$log.fifo" "$log.status"
+	if [ "$rc" = 124 ] || [ "$rc" = 137 ]; then
 		echo "not ok $name - no end within $limit s" >>"$res/$name"
 	elif ! grep -q . "$res/$name" 2>/dev/null; then
 		echo "not ok $name - printed no result (status $rc): $(tail -n 1 "$log" 2>/dev/null)" >>"$res/$name"
-	elif [ $rc != 0 ] && ! grep -q '^not ok ' "$res/$name"; then
+	elif [ "$rc" != 0 ] && ! grep -q '^not ok ' "$res/$name"; then
 		echo "not ok $name - ended with status $rc" >>"$res/$name"
 	fi
 	echo "$(clock) $name: done after $((SECONDS - begin)) s," \
@@ -91,7 +94,7 @@ for f in "$groups"/[0-9]*.sh; do
 	name=${name#[0-9]*-}
 	matches "$name" || continue
 	n=$((n + 1))
-	rm -f "$logs/group-$name.log" "$logs/group-$name.log.fifo"
+	rm -f "$logs/group-$name.log" "$logs/group-$name.log".{fifo,status}
 	mkfifo "$logs/group-$name.log.fifo"
 	if [ "$(head_of "$f" parallel no)" = yes ]; then
 		# No more than two at a time.

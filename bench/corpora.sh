@@ -146,7 +146,7 @@ image() {
 			blocks=$(($(find "$dir" -type f -printf '%s\n' |
 				awk '{ s += int(($1 + 4095) / 4096) } END { print s }') * 21 / 20 + 3000))
 			nice mkfs.ext4 -q -O '^has_journal' -m 0 -b 4096 \
-				-N "$(($(find "$dir" | wc -l) + 1000))" -d "$dir" "$img.tmp" "$blocks" 2>"$img.log"
+				-N "$(($(find "$dir" | wc -l) + 1000))" -d "$dir" "$img.tmp" "$blocks" >"$img.log" 2>&1
 			;;
 		*) die "unknown image $1" ;;
 		esac

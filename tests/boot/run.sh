@@ -6,14 +6,14 @@
 # hash on the command line, overlay on a disk, all checks; then the same image
 # with two bytes changed, which must not come up.  BOOT_FULL=1: three kernels, two
 # compression algorithms, with and without dm-verity, overlays in memory, a second
-# boot with the disk of the first, dracut.  PATTERN selects by the suite of the
-# kernel.
+# boot with the disk of the first, devices named by PARTUUID= and LABEL=, dracut.
+# PATTERN selects by the suite of the kernel.
 set -uo pipefail
 . "$(dirname "$0")/../../scripts/lib.sh"
 . "$TOP/scripts/vm-lib.sh"
 . "$TOP/tests/boot/boot-lib.sh"
 pat=${1:-*}
-need qemu-system-x86_64 python3 veritysetup mmdebstrap mkfs.ext4 debugfs
+need qemu-system-x86_64 python3 veritysetup mmdebstrap mkfs.ext4 debugfs sfdisk
 
 suites=bookworm
 [ -z "${BOOT_FULL:-}" ] || suites="bookworm bookworm-backports trixie-backports"
@@ -41,10 +41,32 @@ result() { # NAME STATUS
 	exit 1
 }
 
-# one NAME SUITE KIND plain|verity INITRD CHECKS OVERLAY: OVERLAY is what the argument
-# on the kernel command line says; "again" is the disk of the boot before
+# PARTUUIDs of the two partitions of partitions()
+ROOT_PART=4f3c1d5e-0b6a-4c8e-9d21-7a5e60b1c2f3
+HASH_PART=a81b7c90-52de-4f17-8e3b-1c94d0f6e7a2
+
+# partitions IMAGE DISK: the image and its hash tree on a disk with a GPT
+partitions() {
+	local img=$1 disk=$2 hash_at=1 root_at size
+	# MiB, with room for the table at both ends
+	root_at=$((hash_at + ($(stat -c %s "$img.hash") + 1048575) / 1048576))
+	size=$((root_at + ($(stat -c %s "$img.img") + 1048575) / 1048576 + 1))
+	rm -f "$disk"
+	truncate -s "${size}M" "$disk"
+	sfdisk -q "$disk" <<-E || return 1
+	label: gpt
+	start=${hash_at}MiB, size=$((root_at - hash_at))MiB, uuid=$HASH_PART
+	start=${root_at}MiB, size=$((size - root_at - 1))MiB, uuid=$ROOT_PART
+	E
+	dd if="$img.hash" of="$disk" bs=1M seek=$hash_at conv=notrunc,sparse status=none &&
+		dd if="$img.img" of="$disk" bs=1M seek=$root_at conv=notrunc,sparse status=none
+}
+
+# one NAME SUITE KIND plain|verity[-names] INITRD CHECKS OVERLAY: OVERLAY is what the
+# argument on the kernel command line says; "again" is the disk of the boot before.
+# With "-names" the root is on the second disk, and no device is given by its path.
 one() {
-	local name=$1 suite=$2 kind=$3 how=$4 initrd=$5 checks=$6 overlay=$7 rel img p append disks
+	local name=$1 suite=$2 kind=$3 how=$4 initrd=$5 checks=$6 overlay=$7 rel img p append disks data hash
 	local disk=$WORK/overlay.disk
 	rel=$("$TOP/scripts/fetch-kernel.sh" "$suite")
 	img=$(root_image "$tree" "$rel" "$kind") || return 1
@@ -55,27 +77,38 @@ one() {
 	cp "$img.list" "$p/root.list"
 	tar -C "$WORK/payload" -cf "$WORK/payload.tar" p
 	append="rootfstype=erofs ro erofs-lts.overlay=${overlay/again//dev/vde}"
+	disks=("$img.img" "$img.hash")
+	data=/dev/vda hash=/dev/vdb
+	if [ "$how" != "${how%-names}" ]; then
+		partitions "$img" "$WORK/partitions.disk" ||
+			{ echo "not ok $name - no disk with partitions"; return 1; }
+		disks=("$img.hash" "$WORK/partitions.disk")
+		data=PARTUUID=$ROOT_PART hash=PARTUUID=$HASH_PART
+	fi
 	case $how in
-	plain) append+=" root=/dev/vda" ;;
-	verity)
+	plain*) append+=" root=$data" ;;
+	verity*)
 		append+=" root=/dev/mapper/root roothash=$(cat "$img.roothash")"
-		append+=" systemd.verity_root_data=/dev/vda systemd.verity_root_hash=/dev/vdb"
+		append+=" systemd.verity_root_data=$data systemd.verity_root_hash=$hash"
 		append+=" systemd.verity_root_options=panic-on-corruption,ignore-zero-blocks"
 		;;
 	esac
-	if [ "$overlay" = /dev/vde ]; then
+	disks+=("$WORK/payload.tar" "$WORK/payload/super.img")
+	case $overlay in
+	/dev/vde | LABEL=*)
 		rm -f "$disk"
 		truncate -s 256M "$disk"
-		mkfs.ext4 -q -F "$disk"
-	fi
-	disks=("$img.img" "$img.hash" "$WORK/payload.tar" "$WORK/payload/super.img")
-	case $overlay in /dev/vde | again) disks+=("rw:$disk") ;; esac
+		mkfs.ext4 -q -F -L overlay "$disk"
+		;;
+	esac
+	case $overlay in /dev/vde | LABEL=* | again) disks+=("rw:$disk") ;; esac
 	[ "$overlay" != again ] || checks+=" again"
 	boot "$name" "$rel" "$initrd" "${LIMIT:-900}" \
 		"mkdir /tmp/t && tar -C /tmp/t -xf /dev/vdc && sh /tmp/t/p/check.sh $checks" "$append" "${disks[@]}" ||
 		return 1
+	rm -f "$WORK/partitions.disk"
 	case $overlay in
-	/dev/vde | again)
+	/dev/vde | LABEL=* | again)
 		# What the guest wrote is there after it has gone.
 		e2fsck -fp "$disk" >"$LOGS/boot-$name.fsck" 2>&1 || {
 			# 1: unmounted for sure, but not cleanly
@@ -147,14 +180,15 @@ for suite in $suites; do
 		result "$suite-$c-$how" $?
 	done <<-'E'
 	lz4hc plain again
-	zstd plain tmpfs
+	zstd plain-names tmpfs
+	zstd verity-names LABEL=overlay
 	zstd verity tmpfs:300M
 	E
 	# What dracut and systemd in the initramfs do is the same on all kernels.
 	[ "$suite" = bookworm ] || continue
 	begin=$SECONDS
 	if (initramfs_dracut "$tree" "$rel" "$ko" "$initrd-dracut"); then
-		one "$suite-dracut" "$suite" zstd verity "$initrd-dracut" system /dev/vde
+		one "$suite-dracut" "$suite" zstd verity-names "$initrd-dracut" system LABEL=overlay
 		result "$suite-dracut" $?
 	else
 		echo "not ok $suite-dracut - see build/boot/initrd-$suite-dracut.log"

@@ -5,7 +5,8 @@
 # root, if the kernel command line has
 #
 #	erofs-lts.overlay=tmpfs[:SIZE]	in memory, gone at shutdown
-#	erofs-lts.overlay=DEVICE	on a file system (ext4, XFS ...) that stays
+#	erofs-lts.overlay=DEVICE	on a file system (ext4, XFS ...) that stays; a path,
+#				or UUID=, LABEL=, PARTUUID=, PARTLABEL=
 #
 # The parts appear in /run/erofs-lts: lower (the root as it is on the device) and
 # rw (upper and work directory).
@@ -22,7 +23,14 @@ erofs_lts_overlay() {
 		mount -t tmpfs -o "mode=0755${size:+,size=${size#:}}" erofs-lts-rw "$base/rw"
 		;;
 	*)
-		mount -o rw "$overlay" "$base/rw"
+		device=$(label_uuid_to_dev "$overlay")
+		# It may be on a slower disk than the root: 30 seconds.
+		left=30
+		while [ ! -e "$device" ] && [ "$left" -gt 0 ]; do
+			sleep 1
+			left=$((left - 1))
+		done
+		mount -o rw "$device" "$base/rw"
 		;;
 	esac || die "erofs-lts: can't mount $overlay for the overlay"
 	mkdir -p "$base/rw/upper" "$base/rw/work"

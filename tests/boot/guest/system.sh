@@ -18,10 +18,21 @@ ro | ro,*) ok lower-read-only ;;
 esac
 # What the overlay consists of is what the command line asked for.
 rw=/run/erofs-lts/rw
-overlay=$(sed -n 's/.*erofs-lts\.overlay=\([^ ]*\).*/\1/p' /proc/cmdline)
+arg() { sed -n "s/^\(.* \)\?$1=\([^ ]*\).*/\2/p" /proc/cmdline; }
+# device NAME: the path of what a command line calls by NAME
+device() {
+	case $1 in
+	PARTUUID=*) readlink -f "/dev/disk/by-partuuid/${1#*=}" ;;
+	LABEL=*) readlink -f "/dev/disk/by-label/${1#*=}" ;;
+	*) echo "$1" ;;
+	esac
+}
+# Its major and minor number
+number() { cat "/sys/class/block/$(basename "$(device "$1")")/dev"; }
+overlay=$(arg erofs-lts.overlay)
 case $overlay in
-/dev/*)
-	same overlay-device "$(findmnt -n -o SOURCE,FSTYPE $rw | tr -s ' ')" "$overlay ext4"
+/dev/* | LABEL=*)
+	same overlay-device "$(findmnt -n -o SOURCE,FSTYPE $rw | tr -s ' ')" "$(device "$overlay") ext4"
 	same overlay-kept "$(cat /etc/boot-test 2>/dev/null)" "${again:+written}"
 	;;
 tmpfs:*M)
@@ -34,10 +45,12 @@ if grep -q roothash= /proc/cmdline; then
 	options=$(dmsetup table root)
 	check verity-option-panic test "$options" != "${options%panic_on_corruption*}"
 	check verity-option-zero test "$options" != "${options%ignore_zero_blocks*}"
+	same verity-devices "$(dmsetup table root | cut -d' ' -f5,6)" \
+		"$(number "$(arg systemd.verity_root_data)") $(number "$(arg systemd.verity_root_hash)")"
 	same verity-status "$(dmsetup status root | cut -d' ' -f3,4)" "verity V"
 	same verity-root "$(readlink -f "$(findmnt -n -o SOURCE $lower)")" "$(readlink -f /dev/mapper/root)"
 else
-	same root-device "$(findmnt -n -o SOURCE $lower)" /dev/vda
+	same root-device "$(findmnt -n -o SOURCE $lower)" "$(device "$(arg root)")"
 fi
 check writable sh -c 'echo written >/etc/boot-test && rm -f /usr/bin/yes && test ! -e /usr/bin/yes'
 check lower-unchanged test -e $lower/usr/bin/yes

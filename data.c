@@ -52,8 +52,9 @@ static void erofs_metabuf_readahead(struct erofs_metabuf *b, pgoff_t idx)
 	}
 	if (idx >= last || nr == 1)
 		return;
-	ra.ra_pages = nr;
-	page_cache_ra_unbounded(&ractl, min_t(u64, nr, last - idx + 1), 0);
+	/* a window of its own, that nothing else widens; takes the locks on each kernel */
+	ra.ra_pages = min_t(u64, nr, last - idx + 1);
+	page_cache_sync_ra(&ractl, ra.ra_pages);
 }
 
 /* the page isn't there or not read yet; @need as below */

@@ -837,7 +837,7 @@ static bool erofs_readahead_run(struct readahead_control *rac, struct inode *ino
 	erofs_metabuf_put(&b);
 	if (err || map.flags != EROFS_MAP_MAPPED || map.la + map.llen < from + len ||
 	    erofs_dev_resolve(sbi, map.device_id, map.pa + (from - map.la), len, &dev, &pos) ||
-	    !dev->bdev || (pos & (erofs_dev_align(dev) - 1)))
+	    !dev->bdev || erofs_dev_align(dev) > PAGE_SIZE || (pos & (erofs_dev_align(dev) - 1)))
 		return false;
 	trace_erofs_map_extent(inode, from, &map, 0);
 	erofs_stat_add(sbi, EROFS_STAT_BYTES_READ, len);

@@ -4,7 +4,8 @@
 # smp.sh [TARGET...] - the driver on several processors under the kernel's
 # checkers: the storm of run-life.sh (STORM_SECONDS, default 300), then devices
 # that fail, are slow and go, and lives that end under readers (tests/faults).
-# TARGET: smp-6.12 (default), which is built the first time, or a Debian suite.
+# TARGET: smp-6.12 (default) or smp-7.3, which are built the first time, or a Debian
+# suite.
 # Not part of make test.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

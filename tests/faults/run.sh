@@ -5,7 +5,7 @@
 # under a mounted image (tests/faults/faults.c says what each TEST does).
 # TARGET is uml-debug, where allocations can fail, a Debian suite, which has
 # four processors and disks that can be pulled out, or a kernel with several
-# processors and checkers (smp-6.12).  -l: the long way, with
+# processors and checkers (smp-6.12, smp-7.3).  -l: the long way, with
 # every fault, every block and more images.  Prints results like a test group.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -154,24 +154,45 @@ fi
 # shellcheck disable=SC2206  # a list of words on purpose
 args+=($qemu)
 
-: >"$log"
+# stuck PID SECONDS: end a guest whose kernel doesn't get to its init in this time
+stuck() {
+	local i
+	for ((i = 0; i < $2; i++)); do
+		sleep 1
+		if ! kill -0 "$1" 2>/dev/null || grep -q "VM-BEGIN $nonce" "$log"; then
+			return
+		fi
+	done
+	: >"$tmp/stuck"
+	kill "$1"
+}
+
+# Once in some hundred boots a kernel hangs before its init, where nothing of ours
+# has run.  Such a guest is started again, once.
 start=$SECONDS
-timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" -append "$cmdline $append" \
-	</dev/null >"$tmp/qemu.out" 2>&1 &
-pid=$!
-trap 'kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-if [ -z "$quiet" ]; then
-	# Show the payload's part of the console while it runs.
-	tail -n +1 -s 0.2 -f --pid="$pid" "$log" 2>/dev/null |
-		sed -un "s/\r\$//; /VM-BEGIN $nonce/,/VM-RC $nonce/{/VM-BEGIN\|VM-RC/!p}"
-fi
-qrc=0
-wait "$pid" || qrc=$?
-trap 'rm -rf "$tmp"' EXIT
+for patience in $((timeout / 3)) ""; do
+	: >"$log"
+	rm -f "$tmp/stuck"
+	timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" -append "$cmdline $append" \
+		</dev/null >"$tmp/qemu.out" 2>&1 &
+	pid=$!
+	trap 'kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
+	[ "${patience:-0}" -lt 60 ] || stuck "$pid" "$patience" &
+	if [ -z "$quiet" ]; then
+		# Show the payload's part of the console while it runs.
+		tail -n +1 -s 0.2 -f --pid="$pid" "$log" 2>/dev/null |
+			sed -un "s/\r\$//; /VM-BEGIN $nonce/,/VM-RC $nonce/{/VM-BEGIN\|VM-RC/!p}"
+	fi
+	qrc=0
+	wait "$pid" || qrc=$?
+	trap 'rm -rf "$tmp"' EXIT
+	[ -e "$tmp/stuck" ] || break
+	say "not at its init after $patience s, started again"
+done
 why=
-if [ $qrc = 124 ] || [ $qrc = 137 ]; then
+if [ "$qrc" = 124 ] || [ "$qrc" = 137 ]; then
 	why="no end within $timeout s"
-elif [ $qrc != 0 ]; then
+elif [ "$qrc" != 0 ]; then
 	why="QEMU ended with status $qrc: $(tail -n 1 "$tmp/qemu.out")"
 fi
 reason=$(judge "$nonce" "$log" "$allow") || why=${reason}${why:+ ($why)}

@@ -101,6 +101,8 @@ for dir in "$TOP"/tests/vm/cases/*/; do
 			rc=1
 		fi
 	fi
+	# what was strange about a run that counts
+	sed -n "s#^\(not at its init\|UML was aborted\)#$target/$name: &#p" "$w/status-$target"
 	if [ $rc = 0 ]; then
 		if grep -q '^not ok ' "$w/console-$target"; then
 			failed=1

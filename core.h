@@ -451,8 +451,15 @@ int __must_check erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u
 /* entry @i, fully validated (name range, length, no '/' or NUL) */
 int __must_check erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
 				  struct erofs_fault *f);
-/* look at the characters of all names but the last at once, for erofs_dblk_next() */
-void erofs_dblk_scan(struct erofs_dblk *b);
+/**
+ * erofs_dblk_scan() - look at the characters of all names but the last at once
+ * @known: that has been done, and nothing was wrong; so it isn't done again
+ *
+ * For erofs_dblk_next(), which won't give a name otherwise.
+ *
+ * Return: true if nothing is wrong
+ */
+bool erofs_dblk_scan(struct erofs_dblk *b, bool known);
 /* how @name compares with entry 0, whose name's characters aren't checked */
 int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namelen,
 				      int *cmp, struct erofs_fault *f);
@@ -502,11 +509,16 @@ static inline void erofs_dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
 {
 	const u8 *e = p + i * sizeof(struct erofs_dirent);
 
-	d->nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
-	d->ftype = e[offsetof(struct erofs_dirent, file_type)];
+	u64 nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
+	u8 ftype = e[offsetof(struct erofs_dirent, file_type)];
+
+	/* both are read once, whatever is done with them */
+	OPTIMIZER_HIDE_VAR(nid);
+	OPTIMIZER_HIDE_VAR(ftype);
+	d->nid = nid;
+	d->ftype = ftype;
 	d->name = (const char *)p + off;
 	d->namelen = len;
-	barrier();
 }
 
 /**
@@ -527,7 +539,9 @@ static inline bool erofs_dblk_next(const struct erofs_dblk *b, u32 i, struct ero
 		return false;
 	start = get_unaligned_le16(e + nameoff);
 	end = get_unaligned_le16(e + size + nameoff);
-	barrier();	/* the checked value is the used one */
+	/* the checked value is the used one */
+	OPTIMIZER_HIDE_VAR(start);
+	OPTIMIZER_HIDE_VAR(end);
 	if (unlikely(start < b->count * size || end > b->clean ||
 		     end - start - 1 >= EROFS_NAME_LEN))
 		return false;

@@ -31,22 +31,31 @@ static int erofs_dblk_list(struct inode *dir, struct dir_context *ctx, u64 start
 {
 	struct erofs_sb_info *sbi = EROFS_SB(dir->i_sb);
 	u32 i = DIV_ROUND_UP((u32)(ctx->pos - start), sizeof(struct erofs_dirent));
-	struct erofs_dirent_desc de;
-	int err;
+	u64 blk = start >> sbi->s.blkszbits;
+	u32 bit = blk < 32 ? 1U << blk : 0;	/* of the others nothing is remembered */
+	u32 *known = &EROFS_I(dir)->dir_clean;
+	struct erofs_dirent_desc de;	/* for registers: nobody knows the address of these */
+	struct erofs_dblk c;
 
-	erofs_dblk_scan(d);
-	for (; i < d->count; i++) {
-		if (!erofs_dblk_next(d, i, &de)) {
-			err = erofs_dblk_entry(d, i, &de, f);
+	if (READ_ONCE(*known) & bit)
+		erofs_dblk_scan(d, true);
+	else if (erofs_dblk_scan(d, false))
+		WRITE_ONCE(*known, READ_ONCE(*known) | bit);
+	c = *d;
+	for (; i < c.count; i++) {
+		/* if this entry is damaged, the one before it must not be listed again */
+		ctx->pos = start + i * sizeof(struct erofs_dirent);
+		if (!erofs_dblk_next(&c, i, &de)) {
+			struct erofs_dirent_desc slow;
+			int err = erofs_dblk_entry(d, i, &slow, f);
+
 			if (err)
 				return err;
+			de = slow;
 		}
-		ctx->pos = start + i * sizeof(struct erofs_dirent);
 		if (!dir_emit(ctx, de.name, de.namelen, erofs_nid_to_ino(sbi, de.nid),
 			      fs_ftype_to_dtype(de.ftype)))
 			return 1;
-		/* damage in the next entry must not have this one listed again and again */
-		ctx->pos = start + (i + 1) * sizeof(struct erofs_dirent);
 	}
 	return 0;
 }

@@ -13,7 +13,7 @@ static u32 dirent_nameoff(const u8 *p, u32 i)
 {
 	u32 v = get_unaligned_le16(p + i * DIRENT_SIZE + offsetof(struct erofs_dirent, nameoff));
 
-	barrier();	/* the checked value is the used one */
+	OPTIMIZER_HIDE_VAR(v);	/* the checked value is the used one */
 	return v;
 }
 
@@ -110,20 +110,24 @@ static inline bool name_is_bad(const u8 *p, u32 blklen, u32 off, u32 len)
 	return false;
 }
 
-void erofs_dblk_scan(struct erofs_dblk *b)
+bool erofs_dblk_scan(struct erofs_dblk *b, bool known)
 {
 	u32 pos = b->count * DIRENT_SIZE;
 	u32 end = dirent_nameoff(b->p, b->count - 1);
 
 	if (end >= b->len)
-		return;
+		return false;
+	if (known)
+		goto out;
 	for (; pos + 8 <= end; pos += 8)
 		if (has_bad_byte(get_unaligned_le64(b->p + pos)))
-			return;
+			return false;
 	for (; pos < end; pos++)
 		if (!b->p[pos] || b->p[pos] == '/')
-			return;
+			return false;
+out:
 	b->clean = end;
+	return true;
 }
 
 /* the first eight bytes of a name, so that their order is that of numbers */

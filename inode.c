@@ -6,15 +6,6 @@
 #include <linux/posix_acl.h>
 #include "internal.h"
 
-u64 erofs_nid_to_ino(const struct erofs_sb_info *sbi, u64 nid)
-{
-	if (!erofs_has_metabox(&sbi->s))
-		return nid;
-	/* bit 63 moves to bit 31, so that numbers stay small and unique */
-	return (nid & GENMASK_ULL(30, 0)) | ((nid & GENMASK_ULL(62, 31)) << 1) |
-	       ((nid >> 63) << 31);
-}
-
 static int erofs_iget_test(struct inode *inode, void *data)
 {
 	return EROFS_I(inode)->d.nid == *(const u64 *)data;
@@ -196,7 +187,6 @@ int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat
 {
 	struct inode *inode = d_inode(path->dentry);
 	const struct erofs_inode_desc *d = &EROFS_I(inode)->d;
-	struct block_device *bdev = inode->i_sb->s_bdev;
 
 	stat->attributes |= STATX_ATTR_IMMUTABLE |
 			    (erofs_layout_compressed(d->layout) ? STATX_ATTR_COMPRESSED : 0);
@@ -206,7 +196,10 @@ int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat
 	if (sizeof(inode->i_ino) < sizeof(stat->ino))
 		stat->ino = erofs_nid_to_ino(EROFS_SB(inode->i_sb), d->nid);
 	/* elsewhere O_DIRECT works too, but through the page cache */
-	if ((request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode) && erofs_can_dio(inode)) {
+	if (unlikely(request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode) &&
+	    erofs_can_dio(inode)) {
+		struct block_device *bdev = inode->i_sb->s_bdev;
+
 		stat->result_mask |= STATX_DIOALIGN;
 		stat->dio_mem_align = bdev_dma_alignment(bdev) + 1;
 		stat->dio_offset_align = bdev_logical_block_size(bdev);

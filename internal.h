@@ -156,7 +156,9 @@ struct erofs_inode {
 		pgoff_t rest_next;	/* encoded: page from which a request will stash; a hint */
 		pgoff_t no_runs;	/* not encoded: I/O failed, take the path that copes */
 	};
-	u64 dir_hint;			/* directories: block of the name last found; also a hint */
+	/* directories; both racy: block of the name last found, blocks without a bad name */
+	u32 dir_hint;
+	u32 dir_clean;
 	struct inode vfs;
 };
 
@@ -251,7 +253,14 @@ struct inode *erofs_iget_untrusted(struct super_block *sb, u64 nid);
 int erofs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
 		  u32 request_mask, unsigned int flags);
 /* inode number shown to user space (section 6.1) */
-u64 erofs_nid_to_ino(const struct erofs_sb_info *sbi, u64 nid);
+static inline u64 erofs_nid_to_ino(const struct erofs_sb_info *sbi, u64 nid)
+{
+	if (likely(!erofs_has_metabox(&sbi->s)))
+		return nid;
+	/* bit 63 moves to bit 31, so that numbers stay small and unique */
+	return (nid & GENMASK_ULL(30, 0)) | ((nid & GENMASK_ULL(62, 31)) << 1) |
+	       ((nid >> 63) << 31);
+}
 
 /* ---- namei.c, dir.c ----------------------------------------------------------- */
 

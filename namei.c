@@ -32,7 +32,7 @@ static int erofs_dblk_load(struct erofs_dirsearch *ds, u64 blk, struct erofs_dbl
  * @hint: where a name was found before.  Walks of a tree look names up in their
  * order, so it is tried first; at worst it divides the blocks unevenly.
  */
-static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u64 *hint,
+static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u32 *hint,
 			  struct erofs_dirent_desc *de)
 {
 	struct erofs_fault *f = &ds->b.m.fault;

@@ -13,6 +13,7 @@
 
 #ifdef __KERNEL__
 #include <linux/types.h>
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/err.h>
 #include <linux/string.h>

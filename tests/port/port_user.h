@@ -51,6 +51,7 @@ typedef u64 __le64;
 #define BUILD_BUG_ON(c)	_Static_assert(!(c), #c)
 #define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
 #define barrier()	__asm__ volatile("" ::: "memory")
+#define OPTIMIZER_HIDE_VAR(v)	__asm__("" : "=r"(v) : "0"(v))
 
 #define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
 #define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })

@@ -91,6 +91,22 @@ static int entry_err(u32 len, u32 i)
 	return err;
 }
 
+static bool scan(u32 len, bool known)
+{
+	struct erofs_dirent_desc d;
+	struct erofs_dblk b;
+	bool clean;
+	u8 *p;
+	int err;
+
+	p = fresh(&b, len, &err);
+	CHECK_EQ(err, 0);
+	clean = erofs_dblk_scan(&b, known);
+	CHECK_EQ(erofs_dblk_next(&b, 0, &d), clean);
+	free(p);
+	return clean;
+}
+
 static int find_err(u32 len, const char *name, u32 namelen, u64 *nid, int *cmp)
 {
 	struct erofs_dirent_desc d;
@@ -156,7 +172,7 @@ static void check_block(u32 len)
 	CHECK_EQ(erofs_dblk_entry(&b, nr, &d, &fault), -EFSCORRUPTED);
 	/* nothing is easy before the characters were looked at, then all but the last */
 	CHECK(!erofs_dblk_next(&b, 0, &d));
-	erofs_dblk_scan(&b);
+	CHECK(erofs_dblk_scan(&b, false));
 	for (i = 0; i <= nr; i++) {
 		CHECK_EQ(erofs_dblk_next(&b, i, &d), i + 1 < nr);
 		if (i + 1 >= nr)
@@ -391,7 +407,13 @@ static void test_damage(void)
 	three();
 	blk[36] = '/';
 	CHECK_EQ(entry_err(used, 0), -EFSCORRUPTED);
+	CHECK(!scan(used, false));
+	CHECK(scan(used, true));	/* believed */
 	blk[36] = 'a';
+	CHECK(scan(used, false));
+	set_nameoff(2, used);		/* but not beyond the block */
+	CHECK(!scan(used, true));
+	set_nameoff(2, 42);
 	blk[44] = '/';
 	CHECK_EQ(entry_err(used, 2), -EFSCORRUPTED);
 

@@ -465,12 +465,13 @@ int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *na
 				      int *cmp, struct erofs_fault *f);
 /**
  * erofs_dblk_find() - binary search in one block
+ * @at: in: the entry to try first, any number; out, if found: the one it is
  * @where: out, with -ENOENT: -1 if @name sorts before the block's first entry, 1 if
  *	behind its last one, else 0
  * Return: 0 and @d; -ENOENT; -EFSCORRUPTED.  At most log2(count) + 1 probes.
  */
 int __must_check erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
-				 struct erofs_dirent_desc *d, int *where,
+				 u32 *at, struct erofs_dirent_desc *d, int *where,
 				 struct erofs_fault *f);
 /**
  * erofs_name_cmp() - order of names: bytes are unsigned, a proper prefix is first

@@ -195,16 +195,39 @@ int erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namel
 	return 0;
 }
 
-int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
+/*
+ * Is it entry @i?  What is wrong with that entry doesn't matter here.  The length of the
+ * block's last name isn't at hand, so it is left to the search.
+ */
+static __always_inline bool dirent_is(const char *name, u32 namelen, u64 key, const u8 *p,
+				      u32 blklen, u32 count, u32 i, u32 *off)
+{
+	u32 start, end;
+
+	if (!count || i >= count - 1)
+		return false;
+	start = dirent_nameoff(p, i);
+	end = dirent_nameoff(p, i + 1);
+	if (start < count * DIRENT_SIZE || end >= blklen || end - start != namelen)
+		return false;
+	*off = start;
+	return !dirent_cmp(name, namelen, key, p, blklen, start, namelen);
+}
+
+int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen, u32 *at,
 		    struct erofs_dirent_desc *d, int *where, struct erofs_fault *f)
 {
 	const u32 count = b->count;
 	const u32 blklen = b->len;
 	const u8 *p = b->p;
 	const u64 key = name_key((const u8 *)name, namelen);
-	u32 lo = 0, hi = count;
+	u32 lo = 0, hi = count, guess;
 
 	*where = 0;
+	if (dirent_is(name, namelen, key, p, blklen, count, *at, &guess)) {
+		erofs_dirent_fill(p, *at, guess, namelen, d);
+		return 0;
+	}
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 		u32 off, len;
@@ -216,6 +239,7 @@ int erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
 
 		cmp = dirent_cmp(name, namelen, key, p, blklen, off, len);
 		if (!cmp) {
+			*at = mid;
 			erofs_dirent_fill(p, mid, off, len, d);
 			return 0;
 		}

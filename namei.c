@@ -27,9 +27,22 @@ static int erofs_dblk_load(struct erofs_dirsearch *ds, u64 blk, struct erofs_dbl
 	return erofs_dblk_init(d, p, len, ds->blksz, &ds->b.m.fault);
 }
 
+/* entries of a block take so many bits in a hint, the block's number the rest */
+#define EROFS_HINT_BITS		9
+
+/* the entry behind number @at of block @blk */
+static u32 erofs_dir_hint(const struct erofs_dblk *d, u64 blk, u32 at)
+{
+	BUILD_BUG_ON((1 << EROFS_MAX_BLKSZBITS) / sizeof(struct erofs_dirent) >=
+		     1 << EROFS_HINT_BITS);
+
+	return at + 1 < d->count ? blk << EROFS_HINT_BITS | (at + 1) :
+				   (blk + 1) << EROFS_HINT_BITS;
+}
+
 /*
  * The last block whose first name isn't behind the wanted one can have it (section 8.2).
- * @hint: where a name was found before.  Walks of a tree look names up in their
+ * @hint: the entry behind the one found before.  Walks of a tree look names up in their
  * order, so it is tried first; at worst it divides the blocks unevenly.
  */
 static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u32 *hint,
@@ -37,14 +50,18 @@ static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u
 {
 	struct erofs_fault *f = &ds->b.m.fault;
 	u64 lo = 0, hi = (ds->size + ds->blksz - 1) >> ilog2(ds->blksz);
-	u64 last = READ_ONCE(*hint);
+	u32 guess = READ_ONCE(*hint);
+	u32 at = guess & ((1U << EROFS_HINT_BITS) - 1);
+	u64 last = guess >> EROFS_HINT_BITS;
 	struct erofs_dblk d;
 	int err, cmp;
 
 	if (hi > 1 && last < hi) {
 		err = erofs_dblk_load(ds, last, &d);
 		if (!err)
-			err = erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
+			err = erofs_dblk_find(&d, name->name, name->len, &at, de, &cmp, f);
+		if (!err)
+			WRITE_ONCE(*hint, erofs_dir_hint(&d, last, at));
 		if (!err || (err == -ENOENT && !cmp))
 			return err;
 		/* what is wrong there matters to those who ask for its names: search all */
@@ -72,9 +89,9 @@ static int erofs_dir_find(struct erofs_dirsearch *ds, const struct qstr *name, u
 	}
 	err = erofs_dblk_load(ds, lo, &d);
 	if (!err)
-		err = erofs_dblk_find(&d, name->name, name->len, de, &cmp, f);
-	if (!err && lo != last)
-		WRITE_ONCE(*hint, lo);
+		err = erofs_dblk_find(&d, name->name, name->len, &at, de, &cmp, f);
+	if (!err)
+		WRITE_ONCE(*hint, erofs_dir_hint(&d, lo, at));
 	return err;
 }
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	bool sorted = true, valid = true, scanned;
 	struct erofs_dblk b;
 	const char *name;
-	u32 namelen, i;
+	u32 namelen, i, at;
 	int err, cmp;
 	u8 *blk;
 
@@ -72,23 +72,26 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			    d.nid == prev.nid && d.ftype == prev.ftype);
 	}
 
-	err = erofs_dblk_find(&b, name, namelen, &d, &cmp, &f);
+	at = (u8)name[namelen - 1];	/* any guess */
+	err = erofs_dblk_find(&b, name, namelen, &at, &d, &cmp, &f);
 	FUZZ_ASSERT(err == 0 || err == -ENOENT || err == -EFSCORRUPTED);
 	if (!err)
-		FUZZ_ASSERT(d.namelen == namelen && !memcmp(d.name, name, namelen));
+		FUZZ_ASSERT(at < b.count && d.namelen == namelen &&
+			    !memcmp(d.name, name, namelen));
 
 	/* in a valid block everything is found, and the sides are right */
 	if (valid && sorted) {
 		FUZZ_ASSERT(err != -EFSCORRUPTED);
 		for (i = 0; i < b.count; i++) {
 			FUZZ_ASSERT(!erofs_dblk_entry(&b, i, &prev, &f));
-			FUZZ_ASSERT(!erofs_dblk_find(&b, prev.name, prev.namelen, &d, &cmp, &f));
-			FUZZ_ASSERT(d.name == prev.name && d.nid == prev.nid && cmp >= 0);
+			at = i + (u8)name[0] % 3 - 1;
+			FUZZ_ASSERT(!erofs_dblk_find(&b, prev.name, prev.namelen, &at, &d, &cmp, &f));
+			FUZZ_ASSERT(at == i && d.name == prev.name && d.nid == prev.nid && cmp >= 0);
 			if (err == -ENOENT && (!i || i == b.count - 1)) {
 				int side = erofs_name_cmp(name, namelen, prev.name, prev.namelen);
 
-				FUZZ_ASSERT(erofs_dblk_find(&b, name, namelen, &d, &cmp, &f) ==
-					    -ENOENT);
+				FUZZ_ASSERT(erofs_dblk_find(&b, name, namelen, &at, &d, &cmp,
+							    &f) == -ENOENT);
 				if (!i)
 					FUZZ_ASSERT((cmp < 0) == (side < 0));
 				if (i == b.count - 1)

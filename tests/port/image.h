@@ -581,13 +581,14 @@ static inline int image_lookup(struct image_file *f, const char *name, u32 namel
 		struct erofs_dirent_desc e;
 		struct erofs_dblk b;
 		u8 *blk = image_alloc(n);
+		u32 at = mid;	/* a guess, as bad as any */
 		int err, cmp = 0;
 
 		err = image_file_read(f, mid * bs, blk, n);
 		if (!err)
 			err = erofs_dblk_init(&b, blk, n, bs, NULL);
 		if (!err)
-			err = erofs_dblk_find(&b, name, namelen, &e, &cmp, NULL);
+			err = erofs_dblk_find(&b, name, namelen, &at, &e, &cmp, NULL);
 		if (!err)
 			*nid = e.nid;
 		free(blk);

@@ -107,17 +107,23 @@ static bool scan(u32 len, bool known)
 	return clean;
 }
 
+static u32 guess = U32_MAX;	/* the entry that find_err() has tried first */
+
 static int find_err(u32 len, const char *name, u32 namelen, u64 *nid, int *cmp)
 {
-	struct erofs_dirent_desc d;
+	struct erofs_dirent_desc d, e;
 	struct erofs_dblk b;
+	u32 at;
 	u8 *p;
 	int err;
 
 	p = fresh(&b, len, &err);
 	CHECK_EQ(err, 0);
-	err = erofs_dblk_find(&b, name, namelen, &d, cmp, &fault);
+	at = guess;
+	err = erofs_dblk_find(&b, name, namelen, &at, &d, cmp, &fault);
 	if (!err) {
+		CHECK(at < b.count);
+		CHECK(!erofs_dblk_entry(&b, at, &e, &fault) && e.name == d.name && e.nid == d.nid);
 		CHECK(d.namelen == namelen && !memcmp(d.name, name, namelen));
 		*nid = d.nid;
 	}
@@ -186,9 +192,12 @@ static void check_block(u32 len)
 	for (i = 0; i < nr; i++) {
 		struct name n = names[i];
 
-		CHECK_EQ(find_err(len, n.s, n.len, &nid, &cmp), 0);
-		CHECK(nid == (1000 + i) + (0x80ull << 56));
-		CHECK(cmp >= 0);
+		/* whatever is tried first: right, wrong, or no entry at all */
+		for (guess = i - 2; guess != i + 2; guess++) {
+			CHECK_EQ(find_err(len, n.s, n.len, &nid, &cmp), 0);
+			CHECK(nid == (1000 + i) + (0x80ull << 56));
+			CHECK(cmp >= 0);
+		}
 
 		/* its neighbours in the order of all names */
 		if (n.len < 255) {
@@ -303,22 +312,23 @@ static void test_golden(void)
 	{
 		struct erofs_dirent_desc d;
 		struct erofs_dblk b;
+		u32 at = 0;
 		int err, cmp;
 		u8 *p = fresh(&b, 0x69, &err);
 
 		CHECK_EQ(err, 0);
 		CHECK_EQ(b.count, 7);
-		CHECK_EQ(erofs_dblk_find(&b, "hard", 4, &d, &cmp, &fault), 0);
+		CHECK_EQ(erofs_dblk_find(&b, "hard", 4, &at, &d, &cmp, &fault), 0);
 		CHECK_EQ(d.nid, 0x2d);
 		CHECK_EQ(d.ftype, 1);
-		CHECK_EQ(erofs_dblk_find(&b, "link", 4, &d, &cmp, &fault), 0);
+		CHECK_EQ(erofs_dblk_find(&b, "link", 4, &at, &d, &cmp, &fault), 0);
 		CHECK_EQ(d.nid, 0x30);
 		CHECK_EQ(d.ftype, 7);
-		CHECK_EQ(erofs_dblk_find(&b, "..", 2, &d, &cmp, &fault), 0);
+		CHECK_EQ(erofs_dblk_find(&b, "..", 2, &at, &d, &cmp, &fault), 0);
 		CHECK_EQ(d.nid, 36);
-		CHECK_EQ(erofs_dblk_find(&b, "lin", 3, &d, &cmp, &fault), -ENOENT);
+		CHECK_EQ(erofs_dblk_find(&b, "lin", 3, &at, &d, &cmp, &fault), -ENOENT);
 		CHECK_EQ(cmp, 0);
-		CHECK_EQ(erofs_dblk_find(&b, "-", 1, &d, &cmp, &fault), -ENOENT);
+		CHECK_EQ(erofs_dblk_find(&b, "-", 1, &at, &d, &cmp, &fault), -ENOENT);
 		CHECK_EQ(cmp, -1);
 		free(p);
 	}
@@ -493,6 +503,7 @@ static void test_random(void)
 		struct erofs_dirent_desc d;
 		struct erofs_dblk b;
 		u32 len = 1 + memimg_random(&rnd) % 200;
+		u32 at = 0;
 		int err, cmp;
 		u8 *p;
 
@@ -512,7 +523,7 @@ static void test_random(void)
 				    memchr(d.name, '/', d.namelen) || memchr(d.name, 0, d.namelen))
 					CHECK(!"bad entry accepted");
 			}
-			err = erofs_dblk_find(&b, "abc", 3, &d, &cmp, &fault);
+			err = erofs_dblk_find(&b, "abc", 3, &at, &d, &cmp, &fault);
 			CHECK(err == -ENOENT || err == -EFSCORRUPTED || !err);
 		}
 		free(p);

@@ -451,15 +451,8 @@ int __must_check erofs_dblk_init(struct erofs_dblk *b, const void *p, u32 len, u
 /* entry @i, fully validated (name range, length, no '/' or NUL) */
 int __must_check erofs_dblk_entry(const struct erofs_dblk *b, u32 i, struct erofs_dirent_desc *d,
 				  struct erofs_fault *f);
-/**
- * erofs_dblk_scan() - look at the characters of all names but the last at once
- * @known: that has been done, and nothing was wrong; so it isn't done again
- *
- * For erofs_dblk_next(), which won't give a name otherwise.
- *
- * Return: true if nothing is wrong
- */
-bool erofs_dblk_scan(struct erofs_dblk *b, bool known);
+/* look at the characters of all names but the last at once, for erofs_dblk_next() */
+void erofs_dblk_scan(struct erofs_dblk *b);
 /* how @name compares with entry 0, whose name's characters aren't checked */
 int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *name, u32 namelen,
 				      int *cmp, struct erofs_fault *f);
@@ -468,7 +461,7 @@ int __must_check erofs_dblk_cmp_first(const struct erofs_dblk *b, const char *na
  * @at: in: the entry to try first, any number; out, if found: the one it is
  * @where: out, with -ENOENT: -1 if @name sorts before the block's first entry, 1 if
  *	behind its last one, else 0
- * Return: 0 and @d; -ENOENT; -EFSCORRUPTED.  At most log2(count) + 1 probes.
+ * Return: 0 and @d; -ENOENT; -EFSCORRUPTED.  At most log2(count) + 2 probes.
  */
 int __must_check erofs_dblk_find(const struct erofs_dblk *b, const char *name, u32 namelen,
 				 u32 *at, struct erofs_dirent_desc *d, int *where,
@@ -509,7 +502,6 @@ static inline void erofs_dirent_fill(const u8 *p, u32 i, u32 off, u32 len,
 				     struct erofs_dirent_desc *d)
 {
 	const u8 *e = p + i * sizeof(struct erofs_dirent);
-
 	u64 nid = get_unaligned_le64(e + offsetof(struct erofs_dirent, nid));
 	u8 ftype = e[offsetof(struct erofs_dirent, file_type)];
 

@@ -31,16 +31,10 @@ static int erofs_dblk_list(struct inode *dir, struct dir_context *ctx, u64 start
 {
 	struct erofs_sb_info *sbi = EROFS_SB(dir->i_sb);
 	u32 i = DIV_ROUND_UP((u32)(ctx->pos - start), sizeof(struct erofs_dirent));
-	u64 blk = start >> sbi->s.blkszbits;
-	u32 bit = blk < 32 ? 1U << blk : 0;	/* of the others nothing is remembered */
-	u32 *known = &EROFS_I(dir)->dir_clean;
 	struct erofs_dirent_desc de;	/* for registers: nobody knows the address of these */
 	struct erofs_dblk c;
 
-	if (READ_ONCE(*known) & bit)
-		erofs_dblk_scan(d, true);
-	else if (erofs_dblk_scan(d, false))
-		WRITE_ONCE(*known, READ_ONCE(*known) | bit);
+	erofs_dblk_scan(d);
 	c = *d;
 	for (; i < c.count; i++) {
 		/* if this entry is damaged, the one before it must not be listed again */

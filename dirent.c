@@ -110,24 +110,20 @@ static inline bool name_is_bad(const u8 *p, u32 blklen, u32 off, u32 len)
 	return false;
 }
 
-bool erofs_dblk_scan(struct erofs_dblk *b, bool known)
+void erofs_dblk_scan(struct erofs_dblk *b)
 {
 	u32 pos = b->count * DIRENT_SIZE;
 	u32 end = dirent_nameoff(b->p, b->count - 1);
 
 	if (end >= b->len)
-		return false;
-	if (known)
-		goto out;
+		return;
 	for (; pos + 8 <= end; pos += 8)
 		if (has_bad_byte(get_unaligned_le64(b->p + pos)))
-			return false;
+			return;
 	for (; pos < end; pos++)
 		if (!b->p[pos] || b->p[pos] == '/')
-			return false;
-out:
+			return;
 	b->clean = end;
-	return true;
 }
 
 /* the first eight bytes of a name, so that their order is that of numbers */

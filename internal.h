@@ -156,9 +156,7 @@ struct erofs_inode {
 		pgoff_t rest_next;	/* encoded: page from which a request will stash; a hint */
 		pgoff_t no_runs;	/* not encoded: I/O failed, take the path that copes */
 	};
-	/* directories; both racy: behind the name last found, blocks without a bad name */
-	u32 dir_hint;
-	u32 dir_clean;
+	u32 dir_hint;			/* directories: behind the name last found; a hint, racy */
 	struct inode vfs;
 };
 

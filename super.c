@@ -888,7 +888,6 @@ static struct inode *erofs_alloc_inode(struct super_block *sb)
 	ei->share = NULL;
 	ei->ra_next = 0;
 	ei->dir_hint = 0;
-	ei->dir_clean = 0;
 	ei->rest_next = 0;
 	return &ei->vfs;
 }

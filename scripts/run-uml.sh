@@ -118,7 +118,7 @@ why=
 if [ "$urc" = 124 ] || [ "$urc" = 137 ]; then
 	why="no end within $timeout s"
 elif [ "$urc" = 134 ] && tail -n 1 "$log" | grep -q 'reboot: Power down'; then
-	# A signal that comes late finds the process half gone; the guest is done.
+	# Seen once, reason unknown: the guest is done, its verdict stands.
 	say "UML was aborted after it had powered down"
 elif [ "$urc" = 134 ]; then
 	why="kernel panic"

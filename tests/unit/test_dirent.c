@@ -91,7 +91,8 @@ static int entry_err(u32 len, u32 i)
 	return err;
 }
 
-static bool scan(u32 len, bool known)
+/* does a look at all names at once find nothing wrong? */
+static bool scan(u32 len)
 {
 	struct erofs_dirent_desc d;
 	struct erofs_dblk b;
@@ -101,8 +102,8 @@ static bool scan(u32 len, bool known)
 
 	p = fresh(&b, len, &err);
 	CHECK_EQ(err, 0);
-	clean = erofs_dblk_scan(&b, known);
-	CHECK_EQ(erofs_dblk_next(&b, 0, &d), clean);
+	erofs_dblk_scan(&b);
+	clean = erofs_dblk_next(&b, 0, &d);
 	free(p);
 	return clean;
 }
@@ -178,7 +179,7 @@ static void check_block(u32 len)
 	CHECK_EQ(erofs_dblk_entry(&b, nr, &d, &fault), -EFSCORRUPTED);
 	/* nothing is easy before the characters were looked at, then all but the last */
 	CHECK(!erofs_dblk_next(&b, 0, &d));
-	CHECK(erofs_dblk_scan(&b, false));
+	erofs_dblk_scan(&b);
 	for (i = 0; i <= nr; i++) {
 		CHECK_EQ(erofs_dblk_next(&b, i, &d), i + 1 < nr);
 		if (i + 1 >= nr)
@@ -198,6 +199,7 @@ static void check_block(u32 len)
 			CHECK(nid == (1000 + i) + (0x80ull << 56));
 			CHECK(cmp >= 0);
 		}
+		guess = U32_MAX;
 
 		/* its neighbours in the order of all names */
 		if (n.len < 255) {
@@ -401,6 +403,21 @@ static void test_damage(void)
 	CHECK_EQ(entry_err(used, 0), 0);
 	CHECK_EQ(find_err(used, "aaa", 3, &nid, &cmp), -EFSCORRUPTED);
 
+	/* also not believed of the entry that is tried first: behind the end ... */
+	guess = 1;
+	three();
+	set_nameoff(1, used - 1);
+	set_nameoff(2, used + 2);
+	CHECK_EQ(find_err(used, "cbb", 3, &nid, &cmp), -EFSCORRUPTED);
+	/* ... and among the records */
+	three();
+	blk[30] = 'x';
+	blk[31] = 'x';
+	set_nameoff(1, 30);
+	set_nameoff(2, '!');
+	CHECK_EQ(find_err(used, "xx!", 3, &nid, &cmp), -EFSCORRUPTED);
+	guess = U32_MAX;
+
 	/* 43: lengths and characters */
 	three();
 	blk[42] = 0;			/* last name begins with NUL */
@@ -417,13 +434,20 @@ static void test_damage(void)
 	three();
 	blk[36] = '/';
 	CHECK_EQ(entry_err(used, 0), -EFSCORRUPTED);
-	CHECK(!scan(used, false));
-	CHECK(scan(used, true));	/* believed */
+	CHECK(!scan(used));
 	blk[36] = 'a';
-	CHECK(scan(used, false));
-	set_nameoff(2, used);		/* but not beyond the block */
-	CHECK(!scan(used, true));
+	CHECK(scan(used));
+	set_nameoff(2, used);		/* where the last name begins */
+	CHECK(!scan(used));
 	set_nameoff(2, 42);
+	nr = 0;
+	add("aaaaaaaaaaaa", 12);
+	add("bbbbbbbbbbbb", 12);
+	build();
+	CHECK(scan(used));
+	blk[24 + 5] = '/';		/* among the eight that are looked at together */
+	CHECK(!scan(used));
+	three();
 	blk[44] = '/';
 	CHECK_EQ(entry_err(used, 2), -EFSCORRUPTED);
 

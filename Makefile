@@ -6,6 +6,8 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 FSNAME ?= erofs
 INSTALL_MOD_DIR ?= updates
+# What packagers call it
+INSTALL_MOD_PATH ?= $(DESTDIR)
 
 # Release of the kernel to build for; empty if KDIR is no build tree.
 KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
@@ -49,7 +51,10 @@ install: module
 		"$(INSTALL_MOD_PATH)/lib/modules/$(KREL)/$(INSTALL_MOD_DIR)/"
 	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(KREL)"
 
+# Headers may be gone before the module is.
+uninstall: KREL := $(or $(KREL),$(if $(filter file,$(origin KDIR)),$(shell uname -r)))
 uninstall:
+	@[ -n "$(KREL)" ] || sh scripts/check-kdir.sh "$(KDIR)"
 	rm -f "$(INSTALL_MOD_PATH)/lib/modules/$(KREL)/$(INSTALL_MOD_DIR)/$(FSNAME).ko"
 	depmod $(if $(INSTALL_MOD_PATH),-b "$(INSTALL_MOD_PATH)") "$(KREL)"
 

@@ -130,6 +130,18 @@ echo '#define UTS_RELEASE "6.12.999+deb12-amd64"' >"$t/k/include/generated/utsre
 says build-broken-by-release 'This driver does not build for Linux 6.12.999+deb12-amd64: see the messages above.' \
 	make module "KDIR=$t/k" "OUT=$t/ko"
 
+# ---- make install ------------------------------------------------------------
+make -n -o module install "KDIR=$t/k" "DESTDIR=$t/dest" >"$t/out" 2>&1 &&
+	grep -qF "\"$t/dest/lib/modules/6.12.999+deb12-amd64/updates\"" "$t/out" && ! grep -q '"/lib/modules' "$t/out"
+result install-destdir $?
+# Of a kernel whose headers are gone
+mkdir -p "$t/dest/lib/modules/$(uname -r)/updates"
+: >"$t/dest/lib/modules/$(uname -r)/updates/erofs.ko"
+make uninstall "DESTDIR=$t/dest" >/dev/null 2>&1
+[ ! -e "$t/dest/lib/modules/$(uname -r)/updates/erofs.ko" ]
+result uninstall-without-headers $?
+says uninstall-of-nothing 'No kernel headers in' make uninstall "KDIR=$t/none" "DESTDIR=$t/dest"
+
 # ---- copies of the source ------------------------------------------------------
 for f in source_copy source_clone; do
 	says $f-of-no-checkout "needs a git checkout, which $t/k is not" eval "(TOP=$t/k; $f $t/copy)"

@@ -21,6 +21,7 @@ one() {
 		-fsanitize=address,undefined -fno-sanitize-recover=all >"$log" 2>&1; then
 		echo "not ok unit/$cc/${name#test_} - does not compile, see $log"
 		head -n 20 "$log" >&2
+		echo "Packages missing? sh scripts/setup-host.sh test" >&2
 		return
 	fi
 	# Relative to the top, so that tests find their data files.

@@ -22,7 +22,7 @@ need() {
 	local c
 	for c in "$@"; do
 		command -v "$c" >/dev/null 2>&1 ||
-			die "'$c' is missing; scripts/setup-host.sh installs what is needed"
+			die "'$c' is missing; scripts/setup-host.sh test installs what is needed"
 	done
 }
 

@@ -59,7 +59,7 @@ doc Documentation/install.md <<'E'
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 sudo apt-get install dkms linux-headers-$(uname -r)
 sudo mkdir /usr/src/erofs-lts-$version
-tar -c --exclude=./.git --exclude=./build . | \
+tar -c --exclude=./.git --exclude=./build --exclude='*.img' . | \
     sudo tar -x --no-same-owner -C /usr/src/erofs-lts-$version
 sudo dkms install erofs-lts/$version
 sudo dkms status

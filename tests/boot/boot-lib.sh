@@ -183,6 +183,8 @@ boot() {
 	done
 	append+=" console=ttyS0 quiet panic=-1 nokaslr no_timer_check mitigations=off"
 	append+=" rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60"
+	# The second processor comes when the system is up; why is told in run-qemu.sh.
+	append+=" maxcpus=1 lpj=4000000 tsc=reliable"
 	args+=(-append "$append")
 	nice -n 5 "$TOP/tests/boot/console.py" --log "$log" --limit "$limit" --nonce "$nonce" \
 		--command "$command" ${REFUSED:+--refused} -- qemu-system-x86_64 "${args[@]}" >"$log.status" || rc=$?

@@ -12,6 +12,9 @@ mount -t debugfs d /sys/kernel/debug 2>/dev/null
 arg() { tr ' ' '\n' </proc/cmdline | sed -n "s/^$1=//p"; }
 # shellcheck disable=SC2034  # for report.sh
 nonce=$(arg test.nonce)
+for c in /sys/devices/system/cpu/cpu*/online; do
+	[ ! -e "$c" ] || [ "$(cat "$c")" = 1 ] || echo 1 >"$c"
+done
 while read -r m; do
 	modprobe "$m" || echo "base module $m does not load"
 done </boot-modules

@@ -19,11 +19,11 @@ say() { printf '%s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 need() {
-	local c
+	local c missing=
 	for c in "$@"; do
-		command -v "$c" >/dev/null 2>&1 ||
-			die "'$c' is missing; scripts/setup-host.sh test installs what is needed"
+		command -v "$c" >/dev/null 2>&1 || missing+=" $c"
 	done
+	[ -z "$missing" ] || die "missing:$missing; sh scripts/setup-host.sh test installs what is needed"
 }
 
 # source_copy DIR: what git knows of this checkout or would add, as it is in the work

@@ -72,7 +72,6 @@ scripts() {
 check_checkpatch() {
 	local src
 	src=$(scripts/fetch-source.sh 6.12) || die "no kernel source for checkpatch.pl"
-	need perl
 	# What only makes sense for a patch to the kernel's own tree:
 	# MAINTAINERS entries, IS_ENABLED() advice for our HAVE_ names.
 	# Names in mixed case come from the libraries' interfaces.
@@ -89,7 +88,6 @@ check_checkpatch() {
 }
 
 check_clang-format() {
-	need clang-format python3
 	# Event definitions have a layout of their own.
 	kernel_c | grep -v '^trace\.h$' | xargs -r python3 scripts/format-check.py >"$out/clang-format" 2>&1
 	result clang-format "$out/clang-format"
@@ -204,7 +202,6 @@ for f in sys.argv[1:]:
 }
 
 check_shellcheck() {
-	need shellcheck
 	# 1090, 1091: sourced files are checked on their own.  2317: functions
 	# called by a computed name.
 	# What runs in a guest handles names of its own making: no notes on quotes.
@@ -218,7 +215,6 @@ check_shellcheck() {
 }
 
 check_codespell() {
-	need codespell
 	files | grep -Ev '^LICENSE$|/corpus/|/regress/|\.(img|xz|bin)$' |
 		xargs -r codespell -q 3 -L 'inout,ba,fo,nd,te,ue,ot,parm,iput,upto,lits' >"$out/codespell" 2>&1
 	result codespell "$out/codespell"
@@ -250,8 +246,22 @@ check_build() {
 # Nothing to look at would be green.
 names '*.c' | grep -q . || die "no list of files; is git there?"
 [ $# -gt 0 ] || set -- checkpatch clang-format kernel-doc includes kernels words documents shellcheck codespell build
+# What is missing is said before anything is fetched.
+tools=()
 for c in "$@"; do
 	declare -F "check_$c" >/dev/null || die "unknown check '$c'"
+	case $c in
+	checkpatch | kernel-doc) tools+=(perl xz zstd) ;;
+	clang-format) tools+=(clang-format python3) ;;
+	documents) tools+=(python3) ;;
+	shellcheck | codespell) tools+=("$c") ;;
+	build) tools+=(make gcc sparse xz zstd) ;;
+	esac
+done
+mapfile -t tools < <(printf '%s\n' "${tools[@]+"${tools[@]}"}" | sort -u)
+# shellcheck disable=SC2068  # no empty name, if there is none
+need ${tools[@]}
+for c in "$@"; do
 	"check_$c"
 done
 exit $fail

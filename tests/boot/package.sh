@@ -77,7 +77,23 @@ build_packages() {
 		grep -q " \./$f\$" "$debs/list" || { not_ok contents "$f is missing"; return 1; }
 	done
 	ok contents
+	dpkg-deb -x "$debs"/erofs-lts-doc_*.deb "$debs/doc"
+	if [ ! -s "$debs/doc/usr/share/doc/erofs-lts-doc/README.md" ]; then
+		not_ok doc-links "no README.md in the package of documents"
+	else
+		same doc-links "$(dead_links "$debs/doc")" ""
+	fi
+	rm -r "$debs/doc"
 	[ "$fail" = 0 ]
+}
+
+# dead_links DIR: links of Markdown files to files that aren't there
+dead_links() {
+	find "$1" -name '*.md' | while read -r f; do
+		grep -oE '\]\([^)# ]+' "$f" | sed 's/^](//' | grep -v '://' | sort -u | while read -r link; do
+			[ -e "$(dirname "$f")/$link" ] || echo "${f#"$1"}: no file for the link $link"
+		done
+	done
 }
 
 # The release script, in a clone

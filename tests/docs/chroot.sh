@@ -13,7 +13,7 @@ is() { check "$1" test "$2" = "$3"; }
 
 # ---- README.md -------------------------------------------------------------------
 doc README.md <<'E'
-sudo apt-get install make gcc linux-headers-$(uname -r) erofs-utils
+sudo apt-get install make gcc libc6-dev kmod linux-headers-$(uname -r) erofs-utils
 make
 gcc -o build/rawmount tests/tools/rawmount.c
 make help
@@ -29,7 +29,7 @@ check module test -s "build/$R/erofs.ko"
 # ---- install.md ------------------------------------------------------------------
 is own-before "$(where)" kernel/fs/erofs/erofs.ko
 doc Documentation/install.md <<'E'
-sudo apt-get install make linux-headers-$(uname -r) kmod
+sudo apt-get install make kmod linux-headers-$(uname -r)
 make
 sudo make install
 /sbin/modinfo -F filename erofs

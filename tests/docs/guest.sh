@@ -27,7 +27,7 @@ rmmod xerofs
 doc README.md <<'E'
 sudo rmmod erofs 2>/dev/null
 sudo insmod build/$(uname -r)/erofs.ko
-mkfs.erofs -zlz4hc doc.img /usr/share/doc
+mkfs.erofs --quiet -zlz4hc doc.img /usr/share/doc
 loop=$(sudo losetup -r -f --show doc.img)
 sudo mount -t erofs -o ro $loop /mnt
 ls /mnt
@@ -135,12 +135,12 @@ losetup -d "$a" "$b" "$c"
 # ---- boot.md: integrity ---------------------------------------------------------------
 cp doc.img root.img
 doc Documentation/boot.md <<'E'
-veritysetup format root.img root.hash
+sudo veritysetup format root.img root.hash
 E
 hash=$(sed -n 's/^Root hash:[[:space:]]*//p' $OUT)
 doc Documentation/boot.md "s#<root hash>#$hash#" <<'E'
-veritysetup open root.img root root.hash <root hash>        # /dev/mapper/root
-mount -t erofs -o ro /dev/mapper/root /mnt
+sudo veritysetup open root.img root root.hash <root hash>   # /dev/mapper/root
+sudo mount -t erofs -o ro /dev/mapper/root /mnt
 E
 same verity /usr/share/doc /mnt
 umount /mnt
@@ -226,7 +226,12 @@ doc Documentation/install.md <<'E'
 sudo rmmod erofs
 echo erofs | sudo tee /etc/modules-load.d/erofs.conf
 E
+check modules-load grep -qx erofs /etc/modules-load.d/erofs.conf
+rm /etc/modules-load.d/erofs.conf
+doc Documentation/containers.md <<'E'
+echo erofs >/etc/modules-load.d/erofs.conf
+E
+check modules-load-root grep -qx erofs /etc/modules-load.d/erofs.conf
 rm "$updates/erofs.ko"
 depmod
-check modules-load grep -qx erofs /etc/modules-load.d/erofs.conf
 finish

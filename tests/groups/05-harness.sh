@@ -47,6 +47,45 @@ console 0 "quiet" $N | sed "s/^VM-RC/VM-KMEMLEAK $N 2\nVM-RC/" | verdict kmemlea
 console 0 "quiet" $N | sed '/VM-RC/,$d' | verdict died-early bad
 printf 'no boot\n' | verdict no-boot bad
 
+# ---- guests that don't reach their init ---------------------------------------
+# In the place of QEMU: so many times nothing but a first line, then a good console,
+# or one that ends early
+mkdir -p "$t/bin" "$t/payload" "$t/cache/0.0"
+cat >"$t/bin/qemu-system-x86_64" <<'E'
+#!/bin/sh
+for a; do
+	case $a in
+	file:*) log=${a#file:} ;;
+	*test.nonce=*) n=${a##*test.nonce=} n=${n%% *} ;;
+	esac
+done
+echo started >>"$FAKE.starts"
+echo "boot" >>"$log"
+[ "$(wc -l <"$FAKE.starts")" -gt "$FAKE_BAD" ] || exit 0
+echo "VM-BEGIN $n" >>"$log"
+[ "$FAKE_END" = good ] || exit 0
+printf '%s\n' "VM-RC $n 0" "VM-DMESG-BEGIN $n" "VM-DMESG-END $n" "VM-SUCCESS $n" >>"$log"
+E
+printf '#!/bin/sh\n' >"$t/payload/run"
+chmod +x "$t/bin/qemu-system-x86_64" "$t/payload/run"
+: >"$t/cache/0.0/vmlinux"
+mkdir "$t/top"
+cp -r scripts "$t/top/"
+printf '#!/bin/sh\necho /dev/null\n' >"$t/top/scripts/mk-initramfs.sh"
+# starts NAME TIMES-BAD END EXPECTED-STATUS EXPECTED-STARTS
+starts() {
+	rm -f "$t/fake.starts"
+	PATH=$t/bin:$PATH FAKE=$t/fake FAKE_BAD=$2 FAKE_END=$3 EROFS_LTS_CACHE=$t/cache \
+		"$t/top/scripts/run-qemu.sh" --release 0.0 --payload "$t/payload" --log "$t/guest.log" >"$t/out" 2>&1
+	[ $? = "$4" ] && [ "$(wc -l <"$t/fake.starts")" = "$5" ]
+	result "guest-$1" $?
+}
+starts at-once 0 good 0 1
+starts again 1 good 0 2
+starts once-more 2 good 0 3
+starts never 3 good 1 3
+starts dies-in-test 0 dies 1 1
+
 # ---- the driver's counting --------------------------------------------------
 counts() { # NAME EXPECTED-LAST-LINE, group script on stdin
 	rm -rf "$t/groups"

@@ -267,6 +267,8 @@ section_uml() {
 		cp "$ko" "$pay/"
 	fi
 	both dict/4k dict-erofs4k $t
+	# a cluster of 32K holds about as much as a block of 128K
+	both dict/32k dict-erofs32k $t
 	both dict/64k dict-erofs64k $t
 	add dict/4k/squashfs squashfs dict-squash4k $t
 	add dict/128k/squashfs squashfs dict-squash128k $t
@@ -307,7 +309,9 @@ write_report() {
 	say "report: $1"
 	raws=()
 }
-driver=$(git -C "$TOP" describe --always --dirty --tags 2>/dev/null || echo unknown)
+driver=$(git -C "$TOP" describe --always --tags 2>/dev/null || echo unknown)
+# older results that this run replaces are no change of the driver
+git -C "$TOP" diff --quiet HEAD -- . ':!bench/results' 2>/dev/null || driver+=-dirty
 # Wall-clock sections have a report of their own.
 counted=()
 for s in "$@"; do

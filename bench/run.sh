@@ -29,7 +29,7 @@ usage() {
 	  -n        without this driver: the peers only
 	  -o DIR    work directory (build/bench)
 	  -r FILE   report (bench/results/<date>-<kernel>.md for dict and tree, else
-	            one in the work directory)
+	            one in the work directory; of smp, classic and uml in one file)
 	E
 	exit 2
 }
@@ -304,7 +304,7 @@ done
 # write_report FILE UNIT: from what was recorded
 write_report() {
 	mkdir -p "$(dirname "$1")"
-	python3 "$BENCH/report.py" -k "$rel" -u "$2" -d "$driver" -o "$1" "${raws[@]}"
+	python3 "$BENCH/report.py" -k "${kernel:-$rel}" -u "$2" -d "$driver" -o "$1" "${raws[@]}"
 	sed '/^## Raw/,$d' "$1"
 	say "report: $1"
 	raws=()
@@ -313,15 +313,18 @@ driver=$(git -C "$TOP" describe --always --tags 2>/dev/null || echo unknown)
 # older results that this run replaces are no change of the driver
 git -C "$TOP" diff --quiet HEAD -- . ':!bench/results' 2>/dev/null || driver+=-dirty
 # Wall-clock sections have a report of their own.
-counted=()
+counted=() clocked=()
 for s in "$@"; do
 	say "measuring: $s on $rel ..."
 	case $s in
 	smp | classic | uml)
 		raws=()
 		"section_$s"
-		[ "$s" != uml ] || rel=uml-6.1
-		write_report "${report:-$work/$s-$rel.md}" "seconds, wall clock"
+		kernel=$rel
+		[ "$s" != uml ] || kernel=uml-6.1
+		write_report "$work/$s-$kernel.md" "seconds, wall clock"
+		clocked+=("$s" "$work/$s-$kernel.md")
+		kernel=
 		;;
 	*)
 		raws=()
@@ -330,6 +333,21 @@ for s in "$@"; do
 		;;
 	esac
 done
+# joined NAME FILE [NAME FILE...]: one report of several, without their charts
+joined() {
+	printf '# Wall clock, %s\n\n%s\n' "$(date +%F)" \
+		"Sections of bench/run.sh, one after the other, on $(nproc) processors. Believe the quotients."
+	while [ $# -gt 0 ]; do
+		printf '\n## %s\n' "$1"
+		sed '1d; /^!\[/d; s/^##/###/' "$2" | cat -s
+		shift 2
+	done
+}
+if [ ${#clocked[@]} -gt 0 ] && [ -n "$report" ]; then
+	[ ${#counted[@]} = 0 ] || die "wall-clock sections want a report of their own"
+	joined "${clocked[@]}" >"$report"
+	say "report: $report"
+fi
 [ ${#counted[@]} -gt 0 ] || exit 0
 raws=("${counted[@]}")
 if [ -z "$report" ]; then

@@ -169,6 +169,13 @@ echo '#define UTS_RELEASE "6.12.999+deb12-amd64"' >"$t/k/include/generated/utsre
 says build-broken-by-release 'This driver does not build for Linux 6.12.999+deb12-amd64: see the messages above.' \
 	make module "KDIR=$t/k" "OUT=$t/ko"
 
+# ---- make lint: all that is missing is said at once, and nothing fetched ---------
+mkdir "$t/few"
+for c in bash git dirname mkdir grep sort; do ln -s "$(command -v $c)" "$t/few/"; done
+! PATH=$t/few EROFS_LTS_CACHE=$t/none bash scripts/lint.sh >"$t/out" 2>&1 && [ "$(wc -l <"$t/out")" = 1 ] &&
+	grep -q 'missing:.* clang-format .* perl .* xz .*sh scripts/setup-host\.sh test' "$t/out" && [ ! -e "$t/none" ]
+result lint-says-what-is-missing $?
+
 # ---- make install ------------------------------------------------------------
 make -n -o module install "KDIR=$t/k" "DESTDIR=$t/dest" >"$t/out" 2>&1 &&
 	grep -qF "\"$t/dest/lib/modules/6.12.999+deb12-amd64/updates\"" "$t/out" && ! grep -q '"/lib/modules' "$t/out"

@@ -259,6 +259,10 @@ section_decoder() {
 section_uml() {
 	local t=seq,rand4kx,rand128k out=$work/uml kdir d drives=() f
 	kdir=$("$TOP/scripts/build-uml.sh" 6.1 fast)
+	# modules of another kernel
+	local pay=$work/payload-uml
+	rm -rf "$pay"
+	cp -r "$work/payload" "$pay"
 	rm -f "$pay"/*.ko
 	for f in drivers/block/brd fs/erofs/erofs; do cp "$kdir/$f.ko" "$pay/"; done
 	if [ -n "$ours" ]; then

@@ -47,8 +47,7 @@ if ! (apt_setup "$suite") ; then
 	exit 0
 fi
 apt_setup "$suite"
-img=$(apt-cache "${APT_OPTS[@]}" depends linux-image-amd64 |
-	awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
+img=$(kernel_image)
 [ -n "$img" ] || die "$suite has no linux-image-amd64"
 new=${img#linux-image-} # what uname -r will say
 abi=${new%-amd64}

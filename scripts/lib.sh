@@ -65,12 +65,15 @@ lock() {
 	fi
 }
 
+# What reads apt's output here reads all of it: apt writes line by line, and a
+# pipeline whose first command was ended by SIGPIPE has failed.
+
 # The host's own Debian mirror, as apt knows it: never a fixed name.
 # $1 = archive label (Debian, Debian-Security)
 mirror_uri() {
 	apt-get indextargets --format "\$(LABEL)|\$(REPO_URI)" \
 		'Created-By: Packages' 2>/dev/null |
-		awk -F'|' -v l="$1" '$1 == l { print $2; exit }'
+		awk -F'|' -v l="$1" '$1 == l && !n++ { print $2 }'
 }
 
 # The same from the source lists, for a host whose lists were cleaned away.
@@ -81,7 +84,7 @@ mirror_from_sources() {
 		[ -r "$f" ] || continue
 		sed -n -e 's/^URIs:[[:space:]]*\([^[:space:]]*\).*/\1/p' \
 			-e 's/^deb[[:space:]]\+\(\[[^]]*\][[:space:]]*\)\?\([^[:space:]]*\).*/\2/p' "$f"
-	done | grep -E '/debian/?$' | head -n 1
+	done | grep -E '/debian/?$' | sed -n 1p
 }
 
 # apt_setup SUITE: lists of one suite in a directory of their own, so that a
@@ -131,13 +134,19 @@ apt_setup() {
 	die "cannot read the package lists of $suite"
 }
 
+# kernel_image: the package that linux-image-amd64 of the suite depends on
+kernel_image() {
+	apt-cache "${APT_OPTS[@]}" depends linux-image-amd64 |
+		awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ && !n++ { print $2 }'
+}
+
 # deb_get PACKAGE: path of the suite's current .deb in the cache, downloaded if
 # needed; the SHA256 from the signed lists is compared in every case.
 deb_get() {
 	local pkg=$1 rec file sum
 	rec=$(apt-cache "${APT_OPTS[@]}" --no-all-versions show "$pkg" 2>/dev/null |
-		awk '/^Filename:/ { f = $2 } /^SHA256:/ { s = $2 }
-		     /^$/ { exit } END { if (f) print f, s }')
+		awk 'behind { next } /^Filename:/ { f = $2 } /^SHA256:/ { s = $2 }
+		     /^$/ { behind = 1 } END { if (f) print f, s }')
 	[ -n "$rec" ] || die "no package '$pkg' in this suite"
 	sum=${rec#* }
 	file=$(deb_name "$pkg")
@@ -157,8 +166,8 @@ deb_get() {
 # apt's own file name: package_version_arch.deb, colon of the epoch as %3a
 deb_name() {
 	apt-cache "${APT_OPTS[@]}" --no-all-versions show "$1" |
-		awk '/^Package:/ { p = $2 } /^Version:/ { v = $2; gsub(/:/, "%3a", v) }
-		     /^Architecture:/ { a = $2 } /^$/ { exit } END { print p "_" v "_" a ".deb" }'
+		awk 'behind { next } /^Package:/ { p = $2 } /^Version:/ { v = $2; gsub(/:/, "%3a", v) }
+		     /^Architecture:/ { a = $2 } /^$/ { behind = 1 } END { print p "_" v "_" a ".deb" }'
 }
 
 sum_ok() { [ "$(sha256sum <"$2" | cut -d' ' -f1)" = "$1" ]; }

@@ -86,6 +86,35 @@ starts once-more 2 good 0 3
 starts never 3 good 1 3
 starts dies-in-test 0 dies 1 1
 
+# ---- apt writes line by line ----------------------------------------------------
+cat >"$t/bin/apt-cache" <<'E'
+#!/bin/sh
+case $* in
+*depends*) set -- linux-image-amd64 "  Depends: linux-image-6.1.0-57-amd64" "  Suggests: x" "  Suggests: y" ;;
+*) set -- "Package: p" "Version: 1:2" "Architecture: all" "Filename: pool/p.deb" "SHA256: 0" "" "Package: q" "Version: 3" ;;
+esac
+for l; do
+	echo "$l"
+	sleep 0.05
+done
+E
+cat >"$t/bin/apt-get" <<'E'
+#!/bin/sh
+for l in "Debian|http://one/debian/" "Debian|http://two/debian/" "Other|x"; do
+	echo "$l"
+	sleep 0.05
+done
+E
+chmod +x "$t/bin/apt-cache" "$t/bin/apt-get"
+reads_all() { # COMMAND RESULT
+	# shellcheck disable=SC2016  # for the other shell
+	got=$(PATH=$t/bin:$PATH bash -c 'set -euo pipefail; . scripts/lib.sh; APT_OPTS=(); x=$('"$1"'); echo "$x"') && [ "$got" = "$2" ]
+	result "apt-${1%% *}" $?
+}
+reads_all kernel_image linux-image-6.1.0-57-amd64
+reads_all 'deb_name p' p_1%3a2_all.deb
+reads_all 'mirror_uri Debian' http://one/debian/
+
 # ---- the driver's counting --------------------------------------------------
 counts() { # NAME EXPECTED-LAST-LINE, group script on stdin
 	rm -rf "$t/groups"
